@@ -30,6 +30,7 @@ import { rootEndpoint, type Capability, type CurrentCapability } from '../http/v
 import { staticJsonEndpoint } from '../http/views/static-json.ts';
 import { userDataEndpoints } from '../http/views/user-data.ts';
 import { formatValue, type SettingsTable } from '../settings/definition.ts';
+import { deriveKey } from '../settings/derived-keys.ts';
 import type { Settings } from '../settings/settings.ts';
 import { webhookEndpoints } from '../webhooks/webhook-endpoints.ts';
 import { healthChecks } from './health.ts';
@@ -299,6 +300,7 @@ function findViewer(): string | undefined {
 function describeFile(settings: Settings): JsonObject | null {
   if (settings.file === null) return null;
   const { name: path, hash, modified } = settings.file;
-  const keyed = createHmac('sha256', settings.get('userid_hmac_secret')).update(hash).digest('hex');
+  const key = deriveKey(settings.get('userid_hmac_secret'), 'hash of the configuration file');
+  const keyed = createHmac('sha256', key).update(hash).digest('hex');
   return { path, hash: keyed, modified };
 }

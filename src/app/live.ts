@@ -1,5 +1,4 @@
 // Makes what serves live updates from the settings.
-import { createHmac } from 'node:crypto';
 import { silentLogger, type Logger } from '../contracts/logger.ts';
 import type { Observer } from '../contracts/observer.ts';
 import type { OpenBackends } from '../contracts/open-backends.ts';
@@ -10,6 +9,7 @@ import type { Cors } from '../http/cors.ts';
 import { compileTrusted } from '../http/forwarded.ts';
 import { LiveHub } from '../live/hub.ts';
 import type { PluginHost } from '../http/plugin.ts';
+import { deriveKey } from '../settings/derived-keys.ts';
 import type { Settings } from '../settings/settings.ts';
 import { errorOptions } from './options.ts';
 
@@ -48,7 +48,7 @@ export function createLiveSessions(
 ): LiveSessions | undefined {
   if (engine.live === undefined) return undefined;
   return new LiveSessions({
-    key: createHmac('sha256', settings.get('userid_hmac_secret')).update('live sessions').digest(),
+    key: deriveKey(settings.get('userid_hmac_secret'), 'live sessions'),
     versionPrefix: engine.versionPrefix,
     clock,
     isNamedOrigin: (request) => cors.isNamedOrigin(request),

@@ -1,5 +1,4 @@
 // Options of the engine, the dispatcher and the servers, derived from the settings.
-import { createHmac } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import type { AuthenticationPolicy } from '../contracts/authentication.ts';
 import type { SecurityState } from '../contracts/security-state.ts';
@@ -13,6 +12,7 @@ import type { ErrorOptions } from '../http/errors.ts';
 import type { PluginHost, PluginParts } from '../http/plugin.ts';
 import { rateLimitHeaders, type RateLimits } from '../http/rate-limits/rate-limits.ts';
 import type { ServerOptions } from '../http/server.ts';
+import { deriveKey } from '../settings/derived-keys.ts';
 import type { Settings } from '../settings/settings.ts';
 
 interface DispatchSources {
@@ -60,9 +60,7 @@ export function engineOptions(
     maxSearchChars: settings.get('max_search_chars'),
     maxQueryWork: settings.get('max_query_work'),
     refusesOutdatedSince: settings.get('refuse_outdated_since'),
-    tokenKey: settings.get('pagination_token_signed')
-      ? createHmac('sha256', secret).update('page tokens').digest()
-      : undefined,
+    tokenKey: settings.get('pagination_token_signed') ? deriveKey(secret, 'page tokens') : undefined,
     tokenValiditySeconds: settings.get('pagination_token_validity_seconds'),
     documentationUrl: settings.get('project_docs'),
     versionPrefix: `${settings.get('path_prefix')}/v${major}`,

@@ -7,7 +7,8 @@ import type { AuthorizationPolicy } from '../engine/access.ts';
 import type { AuthorizationFactory, PluginHost, PluginParts } from '../http/plugin.ts';
 import { loadModule } from '../loader/modules.ts';
 import { builtInAuthorization } from '../settings/rows/access.ts';
-import { policyClass } from '../settings/kinto-names.ts';
+import { policyClass, usualPolicyNames } from '../settings/kinto-names.ts';
+import type { Settings } from '../settings/settings.ts';
 import { userIdSecret } from '../settings/user-id-secret.ts';
 import type { Faults } from './faults.ts';
 
@@ -26,8 +27,13 @@ export function createPolicies(
   parts: readonly PluginParts[],
   faults: Faults,
 ): readonly AuthenticationPolicy[] {
+  const reserved = reservedNames(settings);
+  const isPolicyName = (user: string): boolean => reserved.has(user);
   const factories = new Map<string, PolicyFactory>([
-    ['BasicAuthAuthenticationPolicy', (context) => basicPolicy({ ...context, secret: userIdSecret(settings) })],
+    [
+      'BasicAuthAuthenticationPolicy',
+      (context) => basicPolicy({ ...context, secret: userIdSecret(settings), isPolicyName }),
+    ],
     ['BearerPolicy', bearerPolicy],
   ]);
   for (const { policies } of parts) {
@@ -56,7 +62,16 @@ export function createPolicies(
       logger,
     });
   };
-  return names.flatMap((name) => faults.attempt(() => create(name)) ?? []);
+  const policies = names.flatMap((name) => faults.attempt(() => create(name)) ?? []);
+  for (const { name } of policies) reserved.add(name);
+  return policies;
+}
+
+/** Returns the names of policies with settings, whether they are in use or not, and those that policies have by convention. */
+function reservedNames(settings: Pick<Settings, 'get' | 'keys'>): Set<string> {
+  const withSettings = settings.keys().flatMap((key) => /^multiauth\.policy\.(.+)\.[^.]+$/.exec(key)?.[1] ?? []);
+  const names = [...settings.get('multiauth.policies'), ...withSettings, ...usualPolicyNames];
+  return new Set(names.map((name) => name.toLowerCase()));
 }
 
 function requireNames(names: readonly string[]): void {

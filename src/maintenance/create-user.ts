@@ -2,6 +2,7 @@
 import { systemClock } from '../base/clock.ts';
 import { silentLogger } from '../contracts/logger.ts';
 import { runInUnit } from '../engine/retry.ts';
+import { accountsSecret } from '../plugins/accounts/account-cache.ts';
 import { OneTimeCodes } from '../plugins/accounts/one-time-codes.ts';
 import { isAccountName, replaceAccount } from '../plugins/accounts/replace-account.ts';
 import { accountSettings } from '../plugins/accounts/settings.ts';
@@ -20,7 +21,7 @@ export function isUserName(settings: Settings, name: string): boolean {
 
 /** Creates an account, or replaces it with its attributes. */
 export async function createUser(settings: Settings, { username, password }: NewUser): Promise<void> {
-  const secret = settings.get('userid_hmac_secret');
+  const secret = accountsSecret(settings);
   const values = settings.read(accountSettings);
   const ttlSeconds = values['account_validation.reset_password_cache_ttl_seconds'];
   await withBackends(settings, (backends) => {

@@ -2,13 +2,14 @@
 // secret every user has another id, and loses access to their data without any error. They are in a separate list, which
 // copies and exports include, and `__flush__` deletes with the rest. An id of the store is kept with them, which says where
 // exported data comes from.
-import { createHmac, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { JsonObject } from '../base/json.ts';
 import { BackendUnavailable } from '../contracts/errors.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { StorageBackend, StorageReader } from '../contracts/storage.ts';
 import { formatAttributes, type ListKey, type StoredObject } from '../core/objects/stored.ts';
 import { personalBucketSecret } from '../plugins/default-bucket/personal-bucket.ts';
+import { deriveKey } from '../settings/derived-keys.ts';
 import type { Settings } from '../settings/settings.ts';
 import { userIdSecret } from '../settings/user-id-secret.ts';
 import { inUnit } from './units.ts';
@@ -41,8 +42,8 @@ export function fingerprintsOf(settings: Settings): Fingerprints {
 }
 
 /** Returns 48 bits: too few to reveal the secret, and enough to distinguish two secrets. */
-function fingerprint(name: string, secret: string): string {
-  return createHmac('sha256', secret).update(`fingerprint of ${name}`).digest('hex').slice(0, 12);
+function fingerprint(name: (typeof names)[number], secret: string): string {
+  return deriveKey(secret, `fingerprint of ${name}`).toString('hex').slice(0, 12);
 }
 
 /** Returns the fingerprints kept with the data; empty when there are none. */

@@ -56,6 +56,9 @@ const policyNames: ReadonlyMap<string, string> = new Map([
   ['bearer', 'BearerPolicy'],
 ]);
 
+/** Names that policies have by convention. */
+export const usualPolicyNames: readonly string[] = [...policyNames.keys()];
+
 /**
  * Returns the name of the implementation that `multiauth.policy.<name>.use` means: `AccountsPolicy` for
  * `kinto.plugins.accounts.authentication.AccountsAuthenticationPolicy`. For an unknown name, returns its last part.

@@ -27,7 +27,8 @@ The name of a parameter is \`multiauth.policy.<name>.<parameter>\`, where \`<nam
 
 ## BasicAuthAuthenticationPolicy
 
-Accepts any user name with any password. It is the default \`use\` of the name \`basicauth\`.
+Accepts any user name with any password, except [names of policies](../guides/authentication.md#basic). It is the
+default \`use\` of the name \`basicauth\`.
 
 ### realm
 

@@ -5,14 +5,23 @@ import { LRUCache } from 'lru-cache';
 import type { AuthenticationPolicy, PolicyContext } from '../../contracts/authentication.ts';
 import { passwordParameters, readParameters } from './parameters.ts';
 
+export interface BasicPolicyContext extends PolicyContext {
+  readonly isPolicyName: (user: string) => boolean;
+}
+
 /** Maximum number of cached users. */
 const maxKnown = 1000;
 /** Maximum length of a cached header. The cache keeps headers that clients choose. */
 const maxCachedChars = 1024;
 
-/** Returns the policy. Its user ids equal those of Kinto: `basicauth:` + hex(HMAC-SHA256(secret, "user:password")). */
-export function basicPolicy(context: PolicyContext): AuthenticationPolicy {
-  const { name, secret } = context;
+/**
+ * Returns the policy. Its user ids equal those of Kinto: `basicauth:` + hex(HMAC-SHA256(secret, "user:password")).
+ *
+ * @param context.isPolicyName returns whether user ids may begin with this name and a colon. Such a name is no user: ids of
+ *   personal buckets are HMACs of user ids with the same secret, and the user id would show that of another user.
+ */
+export function basicPolicy(context: BasicPolicyContext): AuthenticationPolicy {
+  const { name, secret, isPolicyName } = context;
   const { realm } = readParameters(context, passwordParameters);
   // Clients send their credentials with each request.
   const known = new LRUCache<string, string>({ max: maxKnown });
@@ -25,7 +34,7 @@ export function basicPolicy(context: PolicyContext): AuthenticationPolicy {
       let userId = known.get(authorization);
       if (userId === undefined) {
         const credentials = parseBasic(authorization);
-        if (credentials === undefined) return undefined;
+        if (credentials === undefined || isPolicyName(credentials.user)) return undefined;
         userId = basicUserId(secret, credentials);
         if (authorization.length <= maxCachedChars) known.set(authorization, userId);
       }

@@ -5,6 +5,7 @@ import type { Clock } from '../../base/clock.ts';
 import { getKey, isJsonObject, type JsonValue } from '../../base/json.ts';
 import type { Identity, PolicyContext } from '../../contracts/authentication.ts';
 import type { CacheBackend } from '../../contracts/cache.ts';
+import { deriveKey } from '../../settings/derived-keys.ts';
 
 /** The user of a token and its expiry. */
 export interface Verified extends Identity {
@@ -25,9 +26,7 @@ export class VerifiedTokens {
     this.#cache = cache;
     this.#clock = clock;
     this.#ttlSeconds = ttlSeconds;
-    this.#key = createHmac('sha256', secret)
-      .update(JSON.stringify(['verified tokens', ...scope]))
-      .digest();
+    this.#key = createHmac('sha256', deriveKey(secret, 'verified tokens')).update(JSON.stringify(scope)).digest();
   }
 
   /** Returns the user of a token from the cache or from `verify`; `undefined` when it is invalid. */

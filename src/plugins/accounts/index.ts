@@ -3,6 +3,7 @@ import type { PolicyFactory } from '../../contracts/authentication.ts';
 import { EVERYONE } from '../../core/permissions/principals.ts';
 import { passwordParameters, readParameters } from '../../http/authentication/parameters.ts';
 import { definePlugin, type PluginHost } from '../../http/plugin.ts';
+import { accountsSecret } from './account-cache.ts';
 import { accountKind } from './account-kind.ts';
 import { OneTimeCodes } from './one-time-codes.ts';
 import { createPasswords, PreparedHashes } from './passwords.ts';
@@ -78,7 +79,7 @@ type PolicyParts = Pick<AccountsPolicyOptions, 'passwords' | 'throttle' | 'tempo
 
 function createThrottle({ settings, securityState }: PluginHost): Throttle {
   const own = settings.read(accountSettings);
-  return new Throttle(securityState, settings.get('userid_hmac_secret'), {
+  return new Throttle(securityState, accountsSecret(settings), {
     windowSeconds: own.account_login_window_seconds,
     failuresPerAccount: own.account_login_failures_per_account,
     failuresPerAddress: own.account_login_failures_per_address,
@@ -87,7 +88,7 @@ function createThrottle({ settings, securityState }: PluginHost): Throttle {
 }
 
 function policyFactory({ settings, cache, stores }: PluginHost, parts: PolicyParts): PolicyFactory {
-  const secret = settings.get('userid_hmac_secret');
+  const secret = accountsSecret(settings);
   const own = settings.read(accountSettings);
   return (context) =>
     new AccountsPolicy({
@@ -107,7 +108,7 @@ interface Codes {
 }
 
 function oneTimeCodes({ settings, securityState: state, clock }: PluginHost): Codes {
-  const secret = settings.get('userid_hmac_secret');
+  const secret = accountsSecret(settings);
   const own = settings.read(accountSettings);
   const store = { state, clock };
   const activationSeconds = own['account_validation.validation_key_cache_ttl_seconds'];
@@ -141,7 +142,7 @@ function createValidation({ settings, securityState, mailer, logger }: PluginHos
     resetRequestsPerAddressPerHour: own['account_validation.reset_requests_per_address_per_hour'],
     ...codes,
     securityState,
-    secret: settings.get('userid_hmac_secret'),
+    secret: accountsSecret(settings),
     mailer,
     logger,
   });

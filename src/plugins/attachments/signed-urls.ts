@@ -2,6 +2,7 @@
 // A URL is valid until it expires or the link of the file changes, even if another file gets the same name.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
+import { deriveKey } from '../../settings/derived-keys.ts';
 import type { Link } from './file-links.ts';
 import type { FileOfRecord } from './references.ts';
 
@@ -33,7 +34,7 @@ export interface UrlSignerOptions {
 }
 
 export function createUrlSigner({ secret, lifetimeSeconds, clock }: UrlSignerOptions): UrlSigner {
-  const key = createHmac('sha256', secret).update('addresses of attachments').digest();
+  const key = deriveKey(secret, 'addresses of attachments');
   const signatureOf = ({ ownerUri, location }: FileOfRecord, expires: string, version: string): string =>
     createHmac('sha256', key)
       .update(JSON.stringify([ownerUri, location, expires, version]))

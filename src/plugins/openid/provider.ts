@@ -15,6 +15,7 @@ import { fetchUserInfo, type GivenToken } from '../../http/authentication/bearer
 import { RemoteServer } from '../../http/authentication/remote-server.ts';
 import { findTime, findUserId, parseToken } from '../../http/authentication/token.ts';
 import { VerifiedTokens, type Verified } from '../../http/authentication/verified-tokens.ts';
+import { deriveKey } from '../../settings/derived-keys.ts';
 import { Discovery, ProviderMismatch, type Metadata } from './discovery.ts';
 import { KeySet } from './key-set.ts';
 import { readOpenidParameters, type OpenidParameters } from './parameters.ts';
@@ -49,8 +50,8 @@ export class Provider implements AuthenticationPolicy {
     this.parameters = parameters;
     this.server = new RemoteServer(context.name, parameters);
     const { client_id: clientId, client_secret: clientSecret } = parameters;
-    this.loginKey = createHmac('sha256', context.secret)
-      .update(JSON.stringify(['openid login', context.name, issuer, clientId, clientSecret]))
+    this.loginKey = createHmac('sha256', deriveKey(context.secret, 'openid logins'))
+      .update(JSON.stringify([context.name, issuer, clientId, clientSecret]))
       .digest();
     this.#context = context;
     this.#issuer = withoutSlashesAtEnd(issuer);

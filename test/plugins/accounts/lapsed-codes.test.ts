@@ -6,6 +6,7 @@ import type { SecurityState } from '../../../src/contracts/security-state.ts';
 import { HeldEntry } from '../../../src/engine/held-entry.ts';
 import type { Stores } from '../../../src/engine/unit-of-work.ts';
 import { definePlugin } from '../../../src/http/plugin.ts';
+import { accountsSecret } from '../../../src/plugins/accounts/account-cache.ts';
 import { OneTimeCodes, type CodePurpose } from '../../../src/plugins/accounts/one-time-codes.ts';
 import { createTestClock, type TestClock, type TestResponse, type TestService } from '../../../src/testing/index.ts';
 import { forEachBackend } from '../../support/backends.ts';
@@ -38,7 +39,7 @@ class Inside {
   readonly plugin = definePlugin({
     name: 'inside',
     setup: ({ securityState, stores, settings }) => {
-      Object.assign(this, { state: securityState, stores, secret: settings.get('userid_hmac_secret') });
+      Object.assign(this, { state: securityState, stores, secret: accountsSecret(settings) });
       const replace = securityState.replace.bind(securityState);
       securityState.replace = async (...given) => {
         const isReplaced = await replace(...given);
