@@ -49,6 +49,8 @@ export interface Identity {
   readonly id: string;
   /** Attributes of the user; plugins may show them to the user. */
   readonly profile?: JsonObject;
+  /** Text that changes with what proves the identity, such as the stored hash of a password. */
+  readonly proof?: string;
 }
 
 export type Authenticated = string | Identity | undefined;
@@ -86,7 +88,10 @@ export interface PolicyContext {
   readonly parameter: (name: string) => string | undefined;
   /** Parameters from the configuration file or the command line, to find misspelt ones. */
   readonly givenParameters: readonly string[];
-  /** Secret for the derivation of user ids. */
+  /**
+   * Secret for the derivation of user ids, which clients see. Keys for other purposes are derived by `deriveKey` of
+   * `settings/derived-keys.ts`.
+   */
   readonly secret: string;
   readonly cache: CacheBackend;
   readonly clock: Clock;

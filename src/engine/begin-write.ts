@@ -66,7 +66,8 @@ export interface BegunWrite<T> extends WriteTarget {
 /**
  * Authorizes, checks and prepares the write, and locks the list unless the write becomes a single statement.
  *
- * @throws ServiceError missingAuthToken, forbidden, missingParent, invalidParameters, in this order
+ * @throws ServiceError missingAuthToken, forbidden, missingParent, invalidParameters, in this order; missingAuthToken when the
+ *   credentials of the caller have changed meanwhile
  */
 export async function beginWrite<T>(scope: Scope, plan: WritePlan<T>): Promise<BegunWrite<T>> {
   const { authorize, check, prepare } = plan;
@@ -99,6 +100,9 @@ export async function beginWrite<T>(scope: Scope, plan: WritePlan<T>): Promise<B
   }
   const writer = await context.unit.writer();
   const locked = await lockList(scope, writer, plan.id, { needs, readsPermissions, existed: exists });
+  if (kind.declaration.confirmCaller !== undefined) {
+    await kind.declaration.confirmCaller(context.caller, context.unit, writer);
+  }
   let { state } = locked;
   const existsNow = state.object !== undefined;
   if (existsNow !== exists) await authorize(existsNow, writer);

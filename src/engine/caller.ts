@@ -18,6 +18,8 @@ export interface Caller {
   readonly principal: Principal;
   /** Facts about the user from the authentication policy; absent when it knows only the id. */
   readonly profile?: JsonObject | undefined;
+  /** Text that changes with what proves the identity of the user; absent when the authentication policy has none. */
+  readonly proof?: string | undefined;
   /** Credentials for this single request, which a refusal makes usable again. */
   readonly once?: OnceCredentials | undefined;
 }
@@ -51,19 +53,19 @@ export function callerInGroups(
   userId: UserId,
   given: readonly Principal[],
   readGroups: ReadGroups,
-  profile?: JsonObject,
+  { profile, proof }: Pick<Caller, 'profile' | 'proof'> = {},
 ): Caller {
   let all: Promise<readonly Principal[]> | undefined;
   const allPrincipals = (): Promise<readonly Principal[]> =>
     (all ??= readGroups(userId).then((groups) => principalsOf(userId, [...given, ...groups])));
   const knownPrincipals = principalsOf(userId, given);
-  return { userId, knownPrincipals, memberOf: userId, allPrincipals, given, principal: userId, profile };
+  return { userId, knownPrincipals, memberOf: userId, allPrincipals, given, principal: userId, profile, proof };
 }
 
 /** Returns the caller with groups that are looked up anew. */
 export function renewCaller(caller: Caller, readGroups: ReadGroups): Caller {
-  const { userId, given, profile } = caller;
-  return userId === undefined || given === undefined ? caller : callerInGroups(userId, given, readGroups, profile);
+  const { userId, given } = caller;
+  return userId === undefined || given === undefined ? caller : callerInGroups(userId, given, readGroups, caller);
 }
 
 /** Looks up the groups of a caller; returns a caller whose `knownPrincipals` are complete. */

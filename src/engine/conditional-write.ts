@@ -48,7 +48,9 @@ export function mayWriteConditionally(
 ): boolean {
   const { kind, context, list, isOnlyOperation = false } = scope;
   const { unit } = context;
-  if (!isOnlyOperation || !unit.canWriteConditionally(list) || kind.declaration.afterChange !== undefined) return false;
+  const { afterChange, confirmCaller } = kind.declaration;
+  if (!isOnlyOperation || !unit.canWriteConditionally(list)) return false;
+  if (afterChange !== undefined || confirmCaller !== undefined) return false;
   if (unit.hasSubscribers(kind.name, action) || (action === 'update' && unit.hasSubscribers(kind.name, 'create')))
     return false;
   return id !== undefined || !needsListTimestamp(scope, false);

@@ -162,6 +162,13 @@ export interface ResourceKind {
     sent: SentAttributes,
   ) => JsonObject | Steps<JsonObject>;
   /**
+   * Requires the caller to be the same user as when the request began, under the lock of the list and before any change of it.
+   * For kinds that authentication depends on: a request may wait long before it gets the lock.
+   *
+   * @throws ServiceError missingAuthToken
+   */
+  readonly confirmCaller?: (caller: Caller, unit: UnitOfWork, writer: Writer) => Promise<void>;
+  /**
    * Does slow work on attributes that will probably be written, such as hashing a password, before the list is locked.
    * `beforeWrite` uses the result, but may get other attributes. Both do the work by `UnitOfWork.ahead`: earlier entries of a
    * batch may hold locks.

@@ -1,5 +1,5 @@
 // Identifies the caller of a request: calls the configured policies in order; the first user id wins.
-import { type JsonObject, type JsonValue } from '../base/json.ts';
+import type { JsonValue } from '../base/json.ts';
 import type { AuthenticationPolicy, OnceCredentials } from '../contracts/authentication.ts';
 import { BackendUnavailable } from '../contracts/errors.ts';
 import { formatUserId, toPrincipals, type Principal, type UserId } from '../core/permissions/principals.ts';
@@ -11,10 +11,9 @@ import type { Reader, UnitOfWork } from '../engine/unit-of-work.ts';
 /** Returns further principals of a user besides groups, such as labels from a directory. Called once per request. */
 export type PrincipalSource = (userId: UserId, reader: Reader) => Promise<Iterable<string>>;
 
-/** A user id with prefix, and the profile from the policy. */
-interface Known {
+/** A user id with prefix, and what the policy knows besides. */
+interface Known extends Pick<Caller, 'profile' | 'proof'> {
   readonly userId: UserId;
-  readonly profile?: JsonObject | undefined;
 }
 
 interface BatchIdentities {
@@ -121,7 +120,7 @@ export class Identities {
         if (found === undefined) continue;
         return typeof found === 'string'
           ? { userId: formatUserId(policy.name, found) }
-          : { userId: formatUserId(policy.name, found.id), profile: found.profile };
+          : { userId: formatUserId(policy.name, found.id), profile: found.profile, proof: found.proof };
       } catch (error) {
         // Another policy may know the credentials: a failing policy affects only its own users.
         if (!(error instanceof BackendUnavailable)) throw error;
@@ -136,9 +135,9 @@ export class Identities {
   async #toCaller(known: Known | undefined, unit: UnitOfWork): Promise<Caller> {
     if (known === undefined) return anonymous;
     this.#userId ??= known.userId;
-    const { userId, profile } = known;
+    const { userId } = known;
     const given = this.#sources.length === 0 ? noPrincipals : await this.#askSources(userId, unit.reader);
-    return callerInGroups(userId, given, (id) => unit.reader.permission.getUserPrincipals(id), profile);
+    return callerInGroups(userId, given, (id) => unit.reader.permission.getUserPrincipals(id), known);
   }
 
   /** Resolves the groups of batch entries, for one consistent state. For single requests the backend includes them in its checks. */

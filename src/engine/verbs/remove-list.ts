@@ -50,6 +50,7 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
     search !== 'tooMany' && !(resolved instanceof ServiceError) && canSelectAhead(context.unit, resolved);
   const writer = await context.unit.writer();
   const [above, locked] = await Promise.all([holdAbove(scope, writer), writer.storage.lock(list)]);
+  await kind.declaration.confirmCaller?.(context.caller, context.unit, writer);
   const tookLong = search !== undefined || (ids?.length ?? 0) > manyShared;
   const allowed = tookLong ? await renewAccess(scope, writer) : ids;
   if (above.missing !== undefined) throw above.missing;

@@ -5,7 +5,8 @@ import { invalidParameters, ServiceError } from '../../core/errors.ts';
 import { formatAttributes, StoredObject } from '../../core/objects/stored.ts';
 import type { Caller } from '../../engine/caller.ts';
 import type { Complain, PendingWrite, ResourceKind, Viewer } from '../../engine/kind.ts';
-import { accountIds, accountPrincipal } from './account.ts';
+import type { UnitOfWork } from '../../engine/unit-of-work.ts';
+import { accountIds, accountList, accountPrincipal, findHash, ownAccount, proofOf } from './account.ts';
 import type { PreparedHashes } from './passwords.ts';
 import { isTexts } from './mail-template.ts';
 import type { Validation } from './validation.ts';
@@ -59,6 +60,7 @@ export function accountKind(options: AccountKindOptions): ResourceKind {
       required: ['password'],
     },
     checkAttributes: (attributes, complain) => checkAttributes(attributes, complain, options),
+    confirmCaller: confirmOwner(),
     async prepareWrite(write) {
       validation?.requireAddress(write);
       const password = newPassword(write);
@@ -67,6 +69,25 @@ export function accountKind(options: AccountKindOptions): ResourceKind {
     beforeWrite: (write) => complete(write, options),
     present: (object, viewer) => (maySeeHash(object.id, viewer, options) ? object : masked(object)),
     afterChange: ({ action, new: { id }, caller }) => forget(id, action, caller),
+  };
+}
+
+/**
+ * Returns a function that requires the account of the caller to have the password hash that the request was authenticated with.
+ * A request may wait for the hashing of a password while the account is deleted and belongs to another person, or gets another
+ * password from its owner. Once a unit of work has the lock, only its own requests change accounts, and a batch goes on after
+ * a new password.
+ */
+function confirmOwner(): NonNullable<ResourceKind['confirmCaller']> {
+  const confirmed = new WeakMap<UnitOfWork, Set<string>>();
+  return async ({ userId, proof }, unit, writer) => {
+    const id = userId === undefined ? undefined : ownAccount(userId);
+    if (id === undefined || proof === undefined) return;
+    const known = confirmed.get(unit) ?? new Set();
+    if (known.has(proof)) return;
+    const account = await writer.storage.get(accountList, id, undefined);
+    if (account === undefined || proofOf(findHash(account)) !== proof) throw new ServiceError('missingAuthToken');
+    confirmed.set(unit, known.add(proof));
   };
 }
 

@@ -3,7 +3,13 @@
 // counts nothing, so it must not confirm guesses. It applies only to addresses that have sent the right password, until
 // they exceed the limit of failures.
 import { LRUCache } from 'lru-cache';
-import type { AuthenticationPolicy, Credentials, OnceIdentity, OnceRequest } from '../../contracts/authentication.ts';
+import type {
+  AuthenticationPolicy,
+  Credentials,
+  Identity,
+  OnceIdentity,
+  OnceRequest,
+} from '../../contracts/authentication.ts';
 import type { CacheBackend } from '../../contracts/cache.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import type { StorageReader } from '../../contracts/storage.ts';
@@ -13,7 +19,7 @@ import { addressGroup } from '../../http/address-group.ts';
 import { parseBasic } from '../../http/authentication/basic.ts';
 import { cacheSecret, digest, equalDigests } from './account-cache.ts';
 import { isShown } from './account-kind.ts';
-import { accountIds, accountList, accountUri, policyName } from './account.ts';
+import { accountIds, accountList, accountUri, findHash, policyName, proofOf } from './account.ts';
 import type { OneTimeCodes } from './one-time-codes.ts';
 import type { Passwords } from './passwords.ts';
 import type { Throttle } from './throttle.ts';
@@ -53,7 +59,7 @@ export class AccountsPolicy implements AuthenticationPolicy {
     this.challenge = `Basic realm="${options.realm}"`;
   }
 
-  async authenticate({ headers, address }: Credentials): Promise<string | undefined> {
+  async authenticate({ headers, address }: Credentials): Promise<Identity | undefined> {
     const login = this.#parse(headers['authorization']);
     if (login === undefined) return undefined;
     const { cache, storage, secret, cacheTtlSeconds } = this.#options;
@@ -61,8 +67,7 @@ export class AccountsPolicy implements AuthenticationPolicy {
     const key = digest(accountSecret, address === undefined ? '' : addressGroup(address));
     const wasBeingChecked = this.#checks.has(key);
     const [account, verified] = await Promise.all([storage.get(accountList, login.user), cache.get(key)]);
-    const password = account === undefined ? undefined : getKey(account.attributes, 'password');
-    const hash = typeof password === 'string' ? password : undefined;
+    const hash = account === undefined ? undefined : findHash(account);
     const isValidated = account !== undefined && getKey(account.attributes, 'validated') !== false;
     // Bound to the hash, so that the cache entry becomes invalid when any process changes the password.
     const fingerprint = digest(`${accountSecret}${hash ?? ''}`, login.password);
@@ -73,7 +78,7 @@ export class AccountsPolicy implements AuthenticationPolicy {
       isRight = await this.#checkOnce(login, { key, hash, isValidated, fingerprint, address });
       if (isRight) await cache.set(key, fingerprint, cacheTtlSeconds);
     }
-    return isRight && isValidated ? login.user : undefined;
+    return isRight && isValidated ? { id: login.user, proof: proofOf(hash) } : undefined;
   }
 
   /** Accepts a temporary password for a request that only sets a new password. */

@@ -58,7 +58,7 @@ async function setUp({ isFollowed = false } = {}): Promise<Setup> {
   return {
     clock,
     ask: (user, password, address) =>
-      policy.authenticate({ headers: { authorization: basic(user, password) }, address }),
+      policy.authenticate({ headers: { authorization: basic(user, password) }, address }).then((found) => found?.id),
     checks() {
       const sum = count;
       count = 0;
