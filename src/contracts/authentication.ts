@@ -60,7 +60,10 @@ export interface AuthenticationPolicy {
   readonly name: string;
   /** Value of the `WWW-Authenticate` header for 401 responses. */
   readonly challenge: string;
-  /** `false` when the policy reads other headers than `Authorization`; it is then called for requests without that header too. */
+  /**
+   * `false` when the policy reads other headers than `Authorization`. It is then called for requests without that header too,
+   * and entries of a batch share an identity only if all of their headers are equal.
+   */
   readonly usesAuthorizationHeader?: boolean;
   /**
    * `true` when any credentials of its scheme are a user. It is not called when an earlier policy cannot check them now, because

@@ -224,8 +224,9 @@ export class Dispatcher {
     request: ServiceRequest,
     target: Target,
     found: Found,
-    { outer, caller }: { readonly outer: Outer; readonly caller: Caller },
+    { outer, caller: sender }: { readonly outer: Outer; readonly caller: Caller },
   ): Promise<ServiceResponse> {
+    let caller = sender;
     const { cors, clock } = this.#options;
     const { unit, identities, admission } = outer;
     if (admission !== undefined && found.route.endpoint.ignoresCaller !== true) {
@@ -238,6 +239,7 @@ export class Dispatcher {
     const { endpoint, ids, parameters, refused } = served.route;
     if (receive !== undefined && refused === undefined) {
       await receive({ request, ids, unit, caller, createsParents: served.prepare !== undefined });
+      caller = await identities.confirm(caller, request, unit, found.below);
     }
     const refusedOrigin = cors.checkOrigin(request);
     const context: Context = {

@@ -2,6 +2,7 @@
 import type { JsonValue } from '../base/json.ts';
 import type { AuthenticationPolicy, OnceCredentials } from '../contracts/authentication.ts';
 import { BackendUnavailable } from '../contracts/errors.ts';
+import { ServiceError } from '../core/errors.ts';
 import { formatUserId, toPrincipals, type Principal, type UserId } from '../core/permissions/principals.ts';
 import { anonymous, callerInGroups, completeCaller, type Caller } from '../engine/caller.ts';
 import type { RequestHeaders, ServiceRequest } from '../engine/exchange.ts';
@@ -16,6 +17,7 @@ interface Known extends Pick<Caller, 'profile' | 'proof'> {
   readonly userId: UserId;
 }
 
+/** Identities by what the policies read of a request: see `#keyOf`. */
 interface BatchIdentities {
   readonly found: Map<string, Promise<Known | undefined>>;
   readonly resolved: Map<string, Caller>;
@@ -35,8 +37,8 @@ export interface IdentitySources {
 export class Identities {
   readonly #policies: readonly AuthenticationPolicy[];
   readonly #sources: readonly PrincipalSource[];
-  /** Credentials of the outer request. */
-  #own: { readonly credentials: string; readonly known: Promise<Known | undefined> } | undefined;
+  /** Identity of the outer request. */
+  #own: { readonly key: string; readonly known: Promise<Known | undefined> } | undefined;
   /** Shared state of batch entries. */
   #batch: BatchIdentities | undefined;
   #userId: UserId | undefined;
@@ -68,17 +70,29 @@ export class Identities {
       settleWith(unit, once.credentials);
       return { ...(await this.#complete(await this.#toCaller(once.known, unit))), once: once.credentials };
     }
-    const credentials = headers['authorization'];
-    const resolved = credentials === undefined ? undefined : this.#batch?.resolved.get(credentials);
+    const key = this.#keyOf(headers);
+    const resolved = this.#batch?.resolved.get(key);
     if (resolved !== undefined) return resolved;
     const caller = await this.#complete(await this.#toCaller(await this.#find(request), unit));
-    if (credentials !== undefined) this.#batch?.resolved.set(credentials, caller);
+    this.#batch?.resolved.set(key, caller);
     return caller;
+  }
+
+  /**
+   * Returns the caller with the credentials and groups of now, after the body of the request has arrived slowly.
+   *
+   * @throws ServiceError missingAuthToken when the credentials are those of the caller no longer; as `resolve`
+   */
+  async confirm(caller: Caller, request: ServiceRequest, unit: UnitOfWork, path: string): Promise<Caller> {
+    this.#own = undefined;
+    const confirmed = await this.resolve(request, unit, path);
+    if (confirmed.userId !== caller.userId) throw new ServiceError('missingAuthToken');
+    return confirmed;
   }
 
   /** Authenticates the entries of a batch in advance for `resolve`. Never fails. */
   async prepare(all: readonly ServiceRequest[]): Promise<void> {
-    const own = this.#own === undefined ? [] : [[this.#own.credentials, this.#own.known] as const];
+    const own = this.#own === undefined ? [] : [[this.#own.key, this.#own.known] as const];
     this.#batch ??= { found: new Map(own), resolved: new Map(), failed: new Map() };
     for (const request of all) {
       // One after another: a failing policy is called once, not once per entry.
@@ -87,20 +101,26 @@ export class Identities {
   }
 
   #isAnonymous(headers: RequestHeaders): boolean {
-    return (
-      headers['authorization'] === undefined &&
-      this.#policies.every((policy) => policy.usesAuthorizationHeader !== false)
-    );
+    return headers['authorization'] === undefined && this.#readAuthorizationOnly;
+  }
+
+  get #readAuthorizationOnly(): boolean {
+    return this.#policies.every((policy) => policy.usesAuthorizationHeader !== false);
+  }
+
+  /** Returns a text that is equal only for requests that are the same to every policy. */
+  #keyOf(headers: RequestHeaders): string {
+    if (this.#readAuthorizationOnly) return headers['authorization'] ?? '';
+    return JSON.stringify(Object.entries(headers).toSorted(([a], [b]) => (a < b ? -1 : 1)));
   }
 
   #find(request: ServiceRequest): Promise<Known | undefined> {
-    const credentials = request.headers['authorization'];
-    if (credentials === undefined) return this.#authenticate(request);
-    if (this.#batch === undefined) return (this.#own ??= { credentials, known: this.#authenticate(request) }).known;
-    let known = this.#batch.found.get(credentials);
+    const key = this.#keyOf(request.headers);
+    if (this.#batch === undefined) return (this.#own ??= { key, known: this.#authenticate(request) }).known;
+    let known = this.#batch.found.get(key);
     if (known === undefined) {
       known = this.#authenticate(request);
-      this.#batch.found.set(credentials, known);
+      this.#batch.found.set(key, known);
     }
     return known;
   }

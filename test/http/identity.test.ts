@@ -1,6 +1,6 @@
 // That requests stand for themselves: who calls is in their headers, and nothing else is remembered or asked for
 // (docs/guides/authentication.md).
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { definePlugin } from '../../src/http/plugin.ts';
 import { authorizationOf, startTestService } from '../../src/testing/index.ts';
 import { absent } from './match.ts';
@@ -104,4 +104,37 @@ describe('many requests of one caller', () => {
       await service.close();
     }
   });
+});
+
+describe('entries of a batch', () => {
+  const badges = definePlugin({
+    name: 'badges',
+    setup: () => ({
+      policies: {
+        BadgePolicy: ({ name }) => ({
+          name,
+          challenge: 'Badge',
+          usesAuthorizationHeader: false,
+          authenticate: ({ headers }) => headers['x-badge'],
+        }),
+      },
+    }),
+  });
+
+  it.each([{}, { Authorization: authorizationOf('gateway') }])(
+    'have the identity of their own headers, where a policy reads others than Authorization: %j.',
+    async (headers) => {
+      const service = await startTestService({
+        plugins: [badges],
+        settings: { 'multiauth.policies': 'badge basicauth', 'multiauth.policy.badge.use': 'BadgePolicy' },
+      });
+      onTestFinished(() => service.close());
+      const own = ['alice', 'bob', undefined, 'alice'];
+      const requests = own.map((name) => ({ path: '/', headers: name === undefined ? {} : { 'X-Badge': name } }));
+      const outer = { ...headers, 'X-Badge': 'outer' };
+      const { body } = await service.request('POST', '/v1/batch', { headers: outer, body: { requests } });
+      const { responses } = body as { responses: readonly { body: { user: { id: string } } }[] };
+      expect(responses.map((each) => each.body.user.id)).toEqual(own.map((name) => `badge:${name ?? 'outer'}`));
+    },
+  );
 });
