@@ -8,7 +8,10 @@ import { partyOf } from '../../http/address-group.ts';
 import { matchesBcrypt } from './bcrypt-hash.ts';
 import { hashWithScrypt, matchesScrypt, unmatchableHash } from './scrypt-hash.ts';
 
-/** Maximum length of a password. Longer ones match nothing, and their checks take no longer. */
+/**
+ * Maximum length of a password. Longer ones match nothing, and their checks take no longer. The same applies to passwords with
+ * null characters, which scrypt ignores at the end.
+ */
 export const maxPasswordChars = 4096;
 
 /** The client whose password is hashed or checked. */
@@ -60,7 +63,7 @@ export function createPasswords({ cost, ...limits }: TaskLimitOptions & { readon
 }
 
 async function check(password: string, hash: string | undefined, decoy: string): Promise<boolean> {
-  if (hash !== undefined && password.length <= maxPasswordChars) {
+  if (hash !== undefined && password.length <= maxPasswordChars && !password.includes('\0')) {
     const matches = (await matchesBcrypt(password, hash)) ?? (await matchesScrypt(password, hash));
     if (matches !== undefined) return matches;
   }

@@ -78,7 +78,11 @@ export class AccountsPolicy implements AuthenticationPolicy {
       isRight = await this.#checkOnce(login, { key, hash, isValidated, fingerprint, address });
       if (isRight) await cache.set(key, fingerprint, cacheTtlSeconds);
     }
-    return isRight && isValidated ? { id: login.user, proof: proofOf(hash) } : undefined;
+    if (!isRight) return undefined;
+    if (isValidated) return { id: login.user, proof: proofOf(hash) };
+    // The right password is never another user.
+    if (this.#options.isFollowed) throw new ServiceError('missingAuthToken');
+    return undefined;
   }
 
   /** Accepts a temporary password for a request that only sets a new password. */

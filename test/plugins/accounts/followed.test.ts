@@ -1,6 +1,7 @@
 // Accounts with the Basic policy after them, which accepts any credentials as a user of its own.
 import { expect, it } from 'vitest';
-import type { TestService } from '../../../src/testing/index.ts';
+import type { TestResponse, TestService } from '../../../src/testing/index.ts';
+import { start, zoe } from './mailed-accounts.ts';
 import { basic, logIn, signUp, startAccounts } from './service.ts';
 
 const followed = {
@@ -53,4 +54,31 @@ it('unknown names count against the limit of their address, and stay users of th
   for (const n of [1, 2, 3, 4, 5, 6]) expect(await identify(service, `unknown${n}`, 'x')).toEqual([200, 'basicauth']);
   expect(await logIn(service, 'zoe', 'right')).toBe(429);
   expect(await logIn(service, 'zoe', 'right', '192.0.2.2')).toBe(200);
+});
+
+it('the right password of a disabled account is no other user.', async () => {
+  const service = await startAccounts({ settings: { ...followed, account_write_principals: 'account:admin' } });
+  await signUp(service, 'admin', 'of the admin');
+  await signUp(service, 'zoe', 'right');
+  const set = (validated: boolean): Promise<TestResponse> =>
+    service.request('PATCH', '/v1/accounts/zoe', {
+      headers: { Authorization: basic('admin', 'of the admin') },
+      body: { data: { validated } },
+    });
+  expect((await set(false)).status).toBe(200);
+  const headers = { Authorization: basic('zoe', 'right') };
+  expect(await identify(service, 'zoe', 'right')).toEqual([401, undefined]);
+  const entries = { requests: [{ path: '/', headers }, { path: '/' }] };
+  const { body } = await service.request('POST', '/v1/batch', { body: entries });
+  expect(body).toMatchObject({ responses: [{ status: 401 }, { status: 200 }] });
+  expect(await identify(service, 'zoe', 'wrong')).toEqual([200, 'basicauth']);
+  expect((await set(true)).status).toBe(200);
+  expect(await identify(service, 'zoe', 'right')).toEqual([200, 'account']);
+});
+
+it('the right password of an account that was never validated is no other user.', async () => {
+  const { service } = await start(followed);
+  await signUp(service, zoe, 'right');
+  expect(await identify(service, zoe, 'right')).toEqual([401, undefined]);
+  expect(await identify(service, zoe, 'wrong')).toEqual([200, 'basicauth']);
 });

@@ -264,6 +264,14 @@ describe('imported hashes', () => {
     }
   });
 
+  it('a password with null characters cannot be set, nor stand for the one before them.', async () => {
+    const service = await startAccounts();
+    expect((await signUp(service, 'zoe', 'right\0')).status).toBe(400);
+    expect((await signUp(service, 'zoe', 'right')).status).toBe(201);
+    expect(await logIn(service, 'zoe', 'right\0')).toBe(401);
+    expect(await logIn(service, 'zoe', 'right')).toBe(200);
+  });
+
   it.each([
     '',
     'plain',

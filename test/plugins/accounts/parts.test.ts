@@ -103,6 +103,16 @@ describe('hashes of passwords', () => {
     }
   });
 
+  it('a password with a null character matches nothing.', async () => {
+    const { matches } = createPasswords({ cost: 10, atOnce: 1, waiting: 1 });
+    const client = { address: undefined };
+    for (const hash of [await hashWithScrypt('right', 10), await hashBcrypt('right', 4)]) {
+      expect(await matches('right', hash, client)).toBe(true);
+      for (const password of ['right\0', 'right\0\0', 'right\0wrong'])
+        expect(await matches(password, hash, client)).toBe(false);
+    }
+  });
+
   it('the event loop is free while a bcrypt hash is checked.', async () => {
     const { turns } = await countTurns(matchesBcrypt('x', `$2b$10$${'a'.repeat(53)}`));
     expect(turns).toBeGreaterThan(20);
