@@ -1,6 +1,6 @@
 // Gives keys to the objects that were stored before their indexes were declared, a few at a time, while requests go on. Lists
 // take turns, so that no list waits until others are complete.
-import { setTimeout } from 'node:timers/promises';
+import { setTimeout as wait } from 'node:timers/promises';
 import { storedParent } from '../core/objects/uris.ts';
 import type { ListIndex } from '../core/query/ast.ts';
 import { FairQueue } from '../base/fair-queue.ts';
@@ -16,8 +16,8 @@ import {
   declareIndexes,
   lockStates,
   readStates,
-  stateKind,
   stateOf,
+  walkStates,
   writeStates,
   type IndexState,
 } from './index-states.ts';
@@ -39,6 +39,14 @@ const bytesPerUnit = 1_000_000;
 /** Characters of objects whose keys are made in one step: to split them into words takes milliseconds. */
 const charsPerStep = 20_000;
 
+/** Pause after a failure, which doubles with each further one up to a limit. */
+const firstRetryMs = 1000;
+const longestRetryMs = 30_000;
+
+/** Shortest pause between two searches for work that no process continues, and the longest share of the time that they take. */
+const defaultSearchMs = 30_000;
+const searchShare = 0.02;
+
 /** A kind, as far as its indexes matter. */
 export interface IndexedKind extends Pick<CompiledKind, 'indexes'> {
   readonly parent: Pick<CompiledKind, 'name'> | undefined;
@@ -48,6 +56,8 @@ export interface IndexBuilderOptions {
   readonly stores: Stores;
   readonly logger: Logger;
   readonly kinds: ReadonlyMap<string, IndexedKind>;
+  /** Shortest pause between two searches for work of processes that have gone. */
+  readonly searchMs?: number;
 }
 
 /** Work on a list for a party, which waits for its own work and for a share of that of others. */
@@ -60,7 +70,15 @@ export class IndexBuilder implements Indexing {
   readonly #options: IndexBuilderOptions;
   /** Lists that wait for their next unit of work. */
   readonly #queue = new FairQueue<Task>();
-  readonly #waiting = new Set<ListName>();
+  /** These lists, and those that wait for the end of a pause after a failure. */
+  readonly #waiting = new Map<ListName, Task>();
+  /** Numbers of failures in a row. */
+  readonly #failures = new Map<ListName, number>();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  /** How far the work on lists was at the last search; absent before the first. */
+  #cursors: ReadonlyMap<ListName, number> | undefined;
+  #searching: Promise<void> | undefined;
+  #failedSearches = 0;
   /** When indexes were last used, by list and prefix, at most once in `useMs`. */
   readonly #uses = new Map<string, number>();
   readonly complete = new CompleteLists();
@@ -72,44 +90,76 @@ export class IndexBuilder implements Indexing {
     this.#options = options;
   }
 
-  /** Continues, in the background, what an earlier process has begun. */
+  /** Continues, in the background, what other processes have begun and left, now and whenever they leave more. */
   start(): void {
-    this.#running ??= this.#findBegun()
-      .catch((error: unknown) => {
-        this.#options.logger.warn(
-          { err: error },
-          'The work on indexes that an earlier process has begun was not found',
-        );
-      })
-      .then(() => this.#run());
+    if (!this.#options.stores.storage.database.abilities.durable) return;
+    this.#searching = this.#search();
   }
 
-  async #findBegun(): Promise<void> {
-    const { stores, kinds } = this.#options;
-    const { reader, database } = stores.storage;
-    if (!database.abilities.durable) return;
-    for (const parent of await reader.listParents(stateKind)) {
-      const { entries } = await reader.listAll(
-        { kind: stateKind, parent },
-        { filters: [], sort: [{ field: lastModifiedField, direction: 'ascending' }], limit: 1000 },
-      );
-      for (const { id: kind } of entries) {
-        const list = { kind, parent };
-        const { work, indexes } = await readStates(reader, list);
-        const declared = kinds.get(kind)?.indexes ?? [];
-        const isOutdated = declared !== 'parent' && declared.length !== indexes.length;
-        if (work !== undefined || isOutdated) this.#add(list);
-      }
+  async #search(): Promise<void> {
+    const { logger, searchMs = defaultSearchMs } = this.#options;
+    const startedAt = performance.now();
+    let pauseMs: number;
+    try {
+      await this.#findLeft();
+      this.#failedSearches = 0;
+      pauseMs = Math.max(searchMs, (performance.now() - startedAt) / searchShare);
+    } catch (error) {
+      pauseMs = retryMs(this.#failedSearches++);
+      logger.warn({ err: error, retryMs: pauseMs }, 'The work on indexes that other processes have left was not found');
     }
-    // A new version of a plugin declares indexes of lists that have objects.
+    this.#later(pauseMs, () => {
+      this.#searching = this.#search();
+    });
+  }
+
+  /** Adds lists whose work stands still, and at the first search all with work. */
+  async #findLeft(): Promise<void> {
+    const { stores, kinds } = this.#options;
+    const { reader } = stores.storage;
+    const before = this.#cursors;
+    const cursors = new Map<ListName, number>();
+    for await (const { list, states } of walkStates(reader)) {
+      if (this.#isStopped) return;
+      const { work, indexes } = states;
+      const name = keyOfList(list);
+      if (work !== undefined) cursors.set(name, work.cursor);
+      const declared = kinds.get(list.kind)?.indexes ?? [];
+      const isOutdated = declared !== 'parent' && declared.length !== indexes.length;
+      const isLeft =
+        before === undefined
+          ? work !== undefined || isOutdated
+          : work !== undefined && before.get(name) === work.cursor;
+      if (isLeft) this.wake(list);
+      await pause('normal');
+    }
+    if (before === undefined) await this.#findUndeclared();
+    this.#cursors = cursors;
+  }
+
+  /** Adds lists that have objects, and for which a new version of a plugin declares indexes. */
+  async #findUndeclared(): Promise<void> {
+    const { stores, kinds } = this.#options;
+    const { reader } = stores.storage;
     for (const [kind, { indexes }] of kinds) {
       if (indexes === 'parent' || indexes.length === 0) continue;
       for (const parent of await reader.listParents(kind)) {
         const list = { kind, parent };
         const states = await readStates(reader, list);
-        if (indexes.some((index) => stateOf(states, index) === undefined)) this.#add(list);
+        if (indexes.some((index) => stateOf(states, index) === undefined)) this.wake(list);
       }
     }
+  }
+
+  /** Does something after a time, unless the builder stops before. */
+  #later(ms: number, work: () => void): void {
+    if (this.#isStopped) return;
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      work();
+    }, ms);
+    timer.unref();
+    this.#timers.add(timer);
   }
 
   /**
@@ -119,15 +169,27 @@ export class IndexBuilder implements Indexing {
    */
   wake(list: ListKey, party?: string): void {
     this.complete.forget(list);
-    this.#add(list, party);
+    this.#add({ list, party: party ?? bucketOf(list) });
     this.#running ??= this.#run();
   }
 
-  #add(list: ListKey, party = bucketOf(list)): void {
-    const name = keyOfList(list);
+  #add(task: Task): void {
+    const name = keyOfList(task.list);
     if (this.#waiting.has(name)) return;
-    this.#waiting.add(name);
-    this.#queue.push(party, { list, party });
+    this.#waiting.set(name, task);
+    this.#queue.push(task.party, task);
+  }
+
+  /** Adds a list again after a pause, in which nothing else adds it. */
+  #addLater(task: Task, pauseMs: number): void {
+    const name = keyOfList(task.list);
+    const queued = this.#waiting.get(name);
+    if (queued !== undefined) this.#queue.remove(queued.party, queued);
+    this.#waiting.set(name, task);
+    this.#later(pauseMs, () => {
+      this.#waiting.delete(name);
+      this.wake(task.list, task.party);
+    });
   }
 
   used(list: ListKey, indexes: readonly ListIndex[], now: number): void {
@@ -148,7 +210,8 @@ export class IndexBuilder implements Indexing {
   /** Stops after the present unit of work. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    await this.#running;
+    for (const timer of this.#timers) clearTimeout(timer);
+    await Promise.all([this.#searching, this.#running]);
   }
 
   async #run(): Promise<void> {
@@ -156,13 +219,12 @@ export class IndexBuilder implements Indexing {
     while (!this.#isStopped) {
       const task = this.#queue.shift();
       if (task === undefined) break;
-      const { list, party } = task;
-      this.#waiting.delete(keyOfList(list));
+      this.#waiting.delete(keyOfList(task.list));
       const startedAt = performance.now();
-      const hasMore = await this.#tryToContinue(list);
-      if (hasMore) this.#add(list, party);
-      this.#queue.charge(party, performance.now() - startedAt);
-      if (hasMore) await setTimeout(this.#pace.pauseMs);
+      const hasMore = await this.#tryToContinue(task);
+      if (hasMore) this.#add(task);
+      this.#queue.charge(task.party, performance.now() - startedAt);
+      if (hasMore) await wait(this.#pace.pauseMs);
     }
     this.#running = undefined;
   }
@@ -176,7 +238,7 @@ export class IndexBuilder implements Indexing {
     for (let done = 0; !this.#isStopped; done += objectsPerUnit) {
       onProgress?.(done);
       if (!(await this.#continue(list))) return;
-      await setTimeout(this.#pace.pauseMs);
+      await wait(this.#pace.pauseMs);
     }
   }
 
@@ -196,14 +258,20 @@ export class IndexBuilder implements Indexing {
     return hasMore;
   }
 
-  async #tryToContinue(list: ListKey): Promise<boolean> {
+  /** Does one unit of work, and again later if it fails; returns whether more is left to do now. */
+  async #tryToContinue(task: Task): Promise<boolean> {
+    const { list } = task;
+    const name = keyOfList(list);
     try {
-      return await this.#continue(list);
+      const hasMore = await this.#continue(list);
+      this.#failures.delete(name);
+      return hasMore;
     } catch (error) {
-      this.#options.logger.warn(
-        { err: error, list },
-        'The work on the indexes of a list has failed, and continues with its next query',
-      );
+      const failures = this.#failures.get(name) ?? 0;
+      this.#failures.set(name, failures + 1);
+      const pauseMs = retryMs(failures);
+      this.#options.logger.warn({ err: error, list, retryMs: pauseMs }, 'The work on the indexes of a list has failed');
+      this.#addLater(task, pauseMs);
       return false;
     }
   }
@@ -302,6 +370,10 @@ export class IndexBuilder implements Indexing {
       return duplicates === undefined ? state : { ...state, status: 'failed', duplicates };
     });
   }
+}
+
+function retryMs(failures: number): number {
+  return Math.min(firstRetryMs * 2 ** failures, longestRetryMs);
 }
 
 /** Returns the URI of the bucket of a list. */

@@ -4,8 +4,9 @@ import type { ListIndex } from '../core/query/ast.ts';
 import { getKey, isJsonObject, type JsonObject, type JsonValue } from '../base/json.ts';
 import type { StorageReader, StorageWriter } from '../contracts/storage.ts';
 import { nameOf } from '../core/index/definition.ts';
-import { formatAttributes, type ListKey } from '../core/objects/stored.ts';
+import { formatAttributes, StoredObject, type ListKey } from '../core/objects/stored.ts';
 import { isJsonArray } from '../core/query/compare.ts';
+import { walk } from './walk.ts';
 
 /**
  * `building`: some objects have no keys yet, `ready`: all have them, `failed`: two objects of a unique index have the same
@@ -60,6 +61,20 @@ export function stateList({ parent }: ListKey): ListKey {
 export async function readStates(storage: StorageReader, list: ListKey): Promise<IndexStates> {
   const stored = await storage.get(stateList(list), list.kind);
   return stored === undefined ? noStates : parseStates(stored.attributes);
+}
+
+/** Yields all lists with states. */
+export async function* walkStates(
+  reader: StorageReader,
+): AsyncGenerator<{ readonly list: ListKey; readonly states: IndexStates }> {
+  for (const parent of await reader.listParents(stateKind)) {
+    for await (const page of walk(reader, { kind: stateKind, parent }, { filters: [] }, undefined)) {
+      for (const entry of page) {
+        if (!(entry instanceof StoredObject)) continue;
+        yield { list: { kind: entry.id, parent }, states: parseStates(entry.attributes) };
+      }
+    }
+  }
 }
 
 /** Locks the states of a list, and reads them. */

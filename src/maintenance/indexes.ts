@@ -4,7 +4,7 @@ import { silentLogger } from '../contracts/logger.ts';
 import { storedUri } from '../core/objects/uris.ts';
 import { IndexBuilder, type IndexedKind } from '../engine/index-builder.ts';
 import { indexOfState, openReport, type IndexReport } from '../engine/index-report.ts';
-import { declareIndexes, readStates, stateKind, stateList, type IndexState } from '../engine/index-states.ts';
+import { declareIndexes, readStates, stateList, walkStates, type IndexState } from '../engine/index-states.ts';
 import { indexesOf } from '../engine/list-indexes.ts';
 import { walk } from '../engine/walk.ts';
 import { recordsOf } from '../resources/collection-indexes.ts';
@@ -22,8 +22,8 @@ export interface ListedIndexes {
 export function listIndexes(settings: Settings): Promise<readonly ListedIndexes[]> {
   return withBackends(settings, async ({ storage }) => {
     const found: ListedIndexes[] = [];
-    for await (const list of indexedLists(storage)) {
-      const { indexes, work } = await readStates(storage.reader, list);
+    for await (const { list, states } of walkStates(storage.reader)) {
+      const { indexes, work } = states;
       const report = await openReport(storage.reader, list);
       found.push({
         list,
@@ -45,7 +45,7 @@ export function buildIndexes(settings: Settings, onProgress: (done: number, tota
   return withBackends(settings, async (stores) => {
     const builder = new IndexBuilder({ stores, kinds, logger: silentLogger });
     let before = 0;
-    for await (const list of indexedLists(stores.storage)) {
+    for await (const { list } of walkStates(stores.storage.reader)) {
       if (list.kind !== 'record') continue;
       const { done: begun = 0, total = 0 } = (await readStates(stores.storage.reader, list)).work ?? {};
       const done = before;
@@ -58,17 +58,9 @@ export function buildIndexes(settings: Settings, onProgress: (done: number, tota
   });
 }
 
-async function* indexedLists({ reader }: StorageBackend): AsyncGenerator<ListKey> {
-  for (const parent of await reader.listParents(stateKind)) {
-    for await (const states of walk(reader, { kind: stateKind, parent }, { filters: [] }, undefined)) {
-      for (const { id: kind } of states) yield { kind, parent };
-    }
-  }
-}
-
 /** Forgets the states of all indexes, before objects are stored without keys. */
 export async function forgetIndexes(storage: StorageBackend): Promise<void> {
-  for await (const list of indexedLists(storage)) {
+  for await (const { list } of walkStates(storage.reader)) {
     await inUnit(storage.database, async (transaction) => {
       await storage.writer(transaction).delete(stateList(list), list.kind, { keepTombstone: false });
     });
