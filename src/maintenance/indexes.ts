@@ -6,6 +6,7 @@ import { IndexBuilder, type IndexedKind } from '../engine/index-builder.ts';
 import { indexOfState, openReport, type IndexReport } from '../engine/index-report.ts';
 import { declareIndexes, readStates, stateList, walkStates, type IndexState } from '../engine/index-states.ts';
 import { indexesOf } from '../engine/list-indexes.ts';
+import type { Stores } from '../engine/unit-of-work.ts';
 import { walk } from '../engine/walk.ts';
 import { recordsOf } from '../resources/collection-indexes.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -36,26 +37,27 @@ export function listIndexes(settings: Settings): Promise<readonly ListedIndexes[
 
 const kinds = new Map<string, IndexedKind>([['record', { indexes: 'parent', parent: { name: 'collection' } }]]);
 
-/**
- * Completes the indexes of all collections.
- *
- * @param onProgress is called with the numbers of objects done, and to do
- */
-export function buildIndexes(settings: Settings, onProgress: (done: number, total: number) => void): Promise<void> {
-  return withBackends(settings, async (stores) => {
-    const builder = new IndexBuilder({ stores, kinds, logger: silentLogger });
-    let before = 0;
-    for await (const { list } of walkStates(stores.storage.reader)) {
-      if (list.kind !== 'record') continue;
-      const { done: begun = 0, total = 0 } = (await readStates(stores.storage.reader, list)).work ?? {};
-      const done = before;
-      await builder.completeList(list, (objects) => {
-        onProgress(done + Math.min(total, begun + objects), done + total);
-      });
-      before += total;
-      onProgress(before, before);
-    }
-  });
+/** Called with the numbers of objects done, and to do. */
+type OnProgress = (done: number, total: number) => void;
+
+/** Completes the indexes of all collections. */
+export function buildIndexes(settings: Settings, onProgress: OnProgress): Promise<void> {
+  return withBackends(settings, (stores) => completeIndexes(stores, onProgress));
+}
+
+async function completeIndexes(stores: Stores, onProgress: OnProgress): Promise<void> {
+  const builder = new IndexBuilder({ stores, kinds, logger: silentLogger });
+  let before = 0;
+  for await (const { list } of walkStates(stores.storage.reader)) {
+    if (list.kind !== 'record') continue;
+    const { done: begun = 0, total = 0 } = (await readStates(stores.storage.reader, list)).work ?? {};
+    const done = before;
+    await builder.completeList(list, (objects) => {
+      onProgress(done + Math.min(total, begun + objects), done + total);
+    });
+    before += total;
+    onProgress(before, before);
+  }
 }
 
 /** Forgets the states of all indexes, before objects are stored without keys. */
@@ -67,7 +69,13 @@ export async function forgetIndexes(storage: StorageBackend): Promise<void> {
   }
 }
 
-/** Declares the indexes of all collections, so that a service builds them. */
+/** Declares the indexes of all collections again, and builds them. A service builds those of other kinds. */
+export async function rebuildIndexes(stores: Stores, onProgress: OnProgress = () => {}): Promise<void> {
+  await renewIndexes(stores.storage);
+  await completeIndexes(stores, onProgress);
+}
+
+/** Declares the indexes of all collections again, without keys. */
 export async function renewIndexes(storage: StorageBackend): Promise<void> {
   await forgetIndexes(storage);
   for (const parent of await storage.reader.listParents('collection')) {

@@ -1,4 +1,4 @@
-// Declared indexes travel with their collections by copies, exports and imports, and the new place builds them. An attribute
+// Declared indexes travel with their collections by copies, exports and imports, which build them. An attribute
 // with the same name and another meaning stays plain data.
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -9,6 +9,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { settingsOf } from '../../src/backends/load-settings.ts';
 import { openStores } from '../../src/backends/open-backends.ts';
 import { storedParent } from '../../src/core/objects/uris.ts';
+import { readStates } from '../../src/engine/index-states.ts';
 import type { OpenStores } from '../../src/contracts/open-backends.ts';
 import { inUnit } from '../../src/maintenance/units.ts';
 import { startTestService, type TestService } from '../../src/testing/index.ts';
@@ -137,11 +138,16 @@ beforeEach(async () => {
 
 describe.each(Object.keys(places))('to %s', (place) => {
   it.each(Object.keys(ways))(
-    '%s carries the declaration, and the service there builds it',
+    '%s carries the declaration and builds it, so a service enforces it from the start',
     { timeout: 60_000 },
     async (way) => {
       const target = await places[place]!();
       await ways[way]!(source, target);
+      await within(target, async ({ storage }) => {
+        const list = { kind: 'record', parent: storedParent('/buckets/b/collections/c') };
+        const { indexes, work } = await readStates(storage.reader, list);
+        expect([indexes.map(({ status }) => status), work]).toEqual([declared.map(() => 'ready'), undefined]);
+      });
       await whenReady(target, async (service) => {
         expect(await find(service, 'n=3')).toEqual({ plan: 'index=n,-m', total: count / 5 });
         expect(await find(service, 'email=7@x')).toEqual({ plan: 'index=email', total: 1 });

@@ -114,7 +114,12 @@ async function importKinto(options: ImportCommandOptions): Promise<void> {
     const result = await withProgress(options.quiet, (update) =>
       importWith(settings, {
         ...work,
-        ...(update === undefined ? {} : { onProgress: (read, total) => update('entries read', read, total) }),
+        ...(update === undefined
+          ? {}
+          : {
+              onProgress: (read, total) => update('entries read', read, total),
+              onIndexed: (done, total) => update('indexed objects', done, total),
+            }),
       }),
     );
     conclude(result, options);

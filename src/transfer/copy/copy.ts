@@ -9,7 +9,7 @@ import { carryFingerprints, fingerprintList } from '../../maintenance/secret-fin
 import { copyLists } from './copy-lists.ts';
 import { copyPermissions } from './copy-permissions.ts';
 import { CopyRefused, describePlace, withPlace } from './places.ts';
-import { forgetIndexes, renewIndexes } from '../../maintenance/indexes.ts';
+import { forgetIndexes, rebuildIndexes } from '../../maintenance/indexes.ts';
 import { inUnit } from '../../maintenance/units.ts';
 import { verify, type Verification, type VerifyOptions } from './verify.ts';
 import { walkLists, walkMemberships, walkPairs, walkPermissions } from '../../maintenance/walk.ts';
@@ -32,7 +32,7 @@ export interface CopyOptions extends CopyWork {
   readonly onPlaces?: (source: string, target: string) => void;
 }
 
-export type CopyPhase = 'objects' | 'permissions' | 'verifying';
+export type CopyPhase = 'objects' | 'permissions' | 'indexed objects' | 'verifying';
 
 export interface CopyResult extends Verification {
   /** Entries written or removed. */
@@ -87,7 +87,7 @@ export async function copyBetween(source: OpenStores, target: OpenStores, option
       onProgress: (objects) => onProgress('permissions', countPermissions(objects), undefined),
     });
     await carryFingerprints(source.storage.reader, target.storage);
-    await renewIndexes(target.storage);
+    await rebuildIndexes(target, (done, all) => onProgress('indexed objects', done, all));
   }
   const count = counter();
   const onVerified = (read: number): void => onProgress('verifying', count(read), undefined);

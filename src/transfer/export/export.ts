@@ -7,9 +7,10 @@ import type { Stores } from '../../engine/unit-of-work.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { readVersion } from '../../settings/version.ts';
 import type { OpenStores } from '../../contracts/open-backends.ts';
-import { emptyStore, isEmptyStore } from '../copy/copy.ts';
+import { emptyStore, isEmptyStore, type CopyWork } from '../copy/copy.ts';
 import { digestList, digestPermissions } from '../copy/digest.ts';
 import { CopyRefused, withPlace, type Place } from '../copy/places.ts';
+import { rebuildIndexes } from '../../maintenance/indexes.ts';
 import { walkLists, walkPairs } from '../../maintenance/walk.ts';
 import { keepFingerprints, readFingerprints } from '../../maintenance/secret-fingerprints.ts';
 import {
@@ -73,11 +74,7 @@ export interface ImportFileOptions {
   readonly mode: 'refuse' | 'resume' | 'empty' | 'verify';
   /** Whether everything is read back and compared with the digests of the file; `verify` always does. */
   readonly verifies?: boolean;
-  readonly onProgress?: (
-    phase: 'objects' | 'permissions' | 'verifying',
-    done: number,
-    total: number | undefined,
-  ) => void;
+  readonly onProgress?: NonNullable<CopyWork['onProgress']>;
 }
 
 export interface ImportFileResult {
@@ -151,6 +148,7 @@ export async function importStores(
     });
     for await (const lines of readLines(path, readData)) await restoring.add(lines);
     await restoring.finish();
+    await rebuildIndexes(stores, (done, all) => onProgress('indexed objects', done, all));
     if (Object.keys(header.secrets).length > 0) {
       await keepFingerprints(stores.storage, header.secrets, { replaces: true });
     }

@@ -4,7 +4,6 @@ import type { Memberships, ObjectEntries } from '../../contracts/permission.ts';
 import type { ListKey, StoredEntry } from '../../core/objects/stored.ts';
 import type { Principal } from '../../core/permissions/principals.ts';
 import type { OpenStores } from '../../contracts/open-backends.ts';
-import { renewIndexes } from '../../maintenance/indexes.ts';
 import { inUnit } from '../../maintenance/units.ts';
 import { sizeOf } from '../../maintenance/walk.ts';
 import { groupOf, setMembers, withoutGroups, type Group } from './group-memberships.ts';
@@ -67,7 +66,6 @@ export class Restoring {
     await this.#flush();
     await this.#writing.at(-1);
     const { storage, permission } = this.#stores;
-    await renewIndexes(storage);
     for (const database of new Set([storage.database, permission.database])) await database.refreshStatistics?.();
   }
 

@@ -4,7 +4,7 @@ import type { Stores } from '../../engine/unit-of-work.ts';
 import { getKey } from '../../base/json.ts';
 import { parseIndexes } from '../../core/index/definition.ts';
 import type { StoredObject } from '../../core/objects/stored.ts';
-import { forgetIndexes, renewIndexes } from '../../maintenance/indexes.ts';
+import { forgetIndexes, rebuildIndexes } from '../../maintenance/indexes.ts';
 import { compareText } from '../../core/query/compare.ts';
 import type { OpenStores } from '../../contracts/open-backends.ts';
 import { isEmptyStore } from '../copy/copy.ts';
@@ -32,6 +32,8 @@ export interface ImportOptions {
   readonly onRoot?: ((root: SourceRoot, warnings: readonly string[]) => void) | undefined;
   /** Called with the number of entries read so far and, where it is known, their total. */
   readonly onProgress?: ((read: number, total: number) => void) | undefined;
+  /** Called with the numbers of objects whose indexes are built, and to be built. */
+  readonly onIndexed?: ((done: number, total: number) => void) | undefined;
   /** Called for each list that is done. */
   readonly onList?: ((compared: Compared) => void) | undefined;
 }
@@ -88,7 +90,7 @@ export async function importInto(
     if (options.mode === 'verify') return await work.run();
     await forgetIndexes(target.storage);
     const result = await work.run();
-    await renewIndexes(target.storage);
+    await rebuildIndexes(target, options.onIndexed);
     return result;
   } finally {
     source.close();
