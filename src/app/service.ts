@@ -17,6 +17,7 @@ import type { Plugin, PluginHost, PluginParts } from '../http/plugin.ts';
 import { respond } from '../http/runner.ts';
 import { findExposure, findVolatility } from '../maintenance/risks.ts';
 import type { LiveHub } from '../live/hub.ts';
+import { warnOfFilling } from '../maintenance/filling.ts';
 import { prepareSchemas } from '../maintenance/schemas.ts';
 import { compareSecrets } from '../maintenance/secret-fingerprints.ts';
 import { openObservation, type Observation } from '../observability/observation.ts';
@@ -80,6 +81,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   try {
     const backends = await (patience === undefined ? open() : untilReachable(open, patience, logger));
     await compareSecrets(backends.storage, settings, logger);
+    await warnOfFilling(backends.storage, logger);
     const observation = await openObservation(settings, logger, plugins);
     try {
       return await assemble({ ...options, clock }, plugins, observation.ofBackends(backends), observation);

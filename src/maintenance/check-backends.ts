@@ -12,6 +12,7 @@ import { findBackend } from '../settings/backend-settings.ts';
 import type { Problem } from '../settings/problems.ts';
 import type { Settings } from '../settings/settings.ts';
 import { tablesOfBackends } from '../settings/table.ts';
+import { describeFilling } from './filling.ts';
 import { withBackends } from './units.ts';
 import { describeOtherSecrets, fingerprintsOf, keepFingerprints, readFingerprints } from './secret-fingerprints.ts';
 import { describePrincipals, findUnknownPrincipals } from './unknown-principals.ts';
@@ -96,7 +97,7 @@ class BackendCheck {
     const open = async (): Promise<Store> =>
       kind === 'cache' ? this.#opener.openCache(name) : (await this.#opener.open(name, kind)).database;
     const isReady = await this.#checkStore(`${kind}: ${name}`, open);
-    return kind === 'storage' && isReady ? this.#checkSecrets(name) : isReady;
+    return kind === 'storage' && isReady ? this.#checkData(name) : isReady;
   }
 
   /** Checks a store, and returns whether it can be read as it is. */
@@ -135,13 +136,19 @@ class BackendCheck {
     ];
   }
 
-  /** Checks whether user ids are still derived from the secrets of the data; returns whether the storage could be read. */
-  async #checkSecrets(name: string): Promise<boolean> {
+  /**
+   * Checks whether user ids are still derived from the secrets of the data, and whether the data is complete; returns whether
+   * the storage could be read.
+   */
+  async #checkData(name: string): Promise<boolean> {
     try {
       const { database, storage } = await this.#opener.open(name, 'storage');
       if (storage === undefined || !database.abilities.durable) return true;
-      const kept = await readFingerprints(storage().reader);
+      const { reader } = storage();
+      const kept = await readFingerprints(reader);
       for (const text of describeOtherSecrets(kept, this.#settings)) this.#report({ kind: 'warning', text });
+      const text = await describeFilling(reader);
+      if (text !== undefined) this.#report({ kind: 'warning', text });
       return true;
     } catch (error) {
       this.#report({ kind: 'problem', text: `storage: ${name}: ${describeFailure(error)}` });

@@ -9,6 +9,7 @@ import { carryFingerprints, fingerprintList } from '../../maintenance/secret-fin
 import { copyLists } from './copy-lists.ts';
 import { copyPermissions } from './copy-permissions.ts';
 import { CopyRefused, describePlace, withPlace } from './places.ts';
+import { endFilling, markFilling } from '../../maintenance/filling.ts';
 import { forgetIndexes, rebuildIndexes } from '../../maintenance/indexes.ts';
 import { inUnit } from '../../maintenance/units.ts';
 import { verify, type Verification, type VerifyOptions } from './verify.ts';
@@ -56,6 +57,9 @@ export async function copyStores(options: CopyOptions): Promise<CopyResult> {
   );
 }
 
+/** The command that completes an interrupted copy. */
+const command = 'copy';
+
 /** Copies between open stores, as `copyStores` does. */
 export async function copyBetween(source: OpenStores, target: OpenStores, options: CopyWork): Promise<CopyResult> {
   const { mode, onProgress = () => {}, onList } = options;
@@ -63,7 +67,10 @@ export async function copyBetween(source: OpenStores, target: OpenStores, option
     throw new CopyRefused('the source has permissions, but the target has no permission backend');
   }
   if (mode === 'empty' || mode === 'resume') await requireOther(source, target);
-  if (mode === 'empty') await emptyStore(target);
+  if (mode === 'empty') {
+    await markFilling(target.storage, command);
+    await emptyStore(target);
+  }
   const isEmpty = await isEmptyStore(target);
   if (mode === 'refuse' && !isEmpty) {
     throw new CopyRefused(
@@ -76,6 +83,7 @@ export async function copyBetween(source: OpenStores, target: OpenStores, option
   let written = 0;
   if (mode !== 'verify') {
     const count = counter();
+    await markFilling(target.storage, command);
     await forgetIndexes(target.storage);
     written = await copyLists(source.storage, target.storage, {
       resumes: !isEmpty,
@@ -88,6 +96,7 @@ export async function copyBetween(source: OpenStores, target: OpenStores, option
     });
     await carryFingerprints(source.storage.reader, target.storage);
     await rebuildIndexes(target, (done, all) => onProgress('indexed objects', done, all));
+    await endFilling(target.storage);
   }
   const count = counter();
   const onVerified = (read: number): void => onProgress('verifying', count(read), undefined);

@@ -10,6 +10,7 @@ import type { OpenStores } from '../../contracts/open-backends.ts';
 import { emptyStore, isEmptyStore, type CopyWork } from '../copy/copy.ts';
 import { digestList, digestPermissions } from '../copy/digest.ts';
 import { CopyRefused, withPlace, type Place } from '../copy/places.ts';
+import { endFilling, markFilling } from '../../maintenance/filling.ts';
 import { rebuildIndexes } from '../../maintenance/indexes.ts';
 import { walkLists, walkPairs } from '../../maintenance/walk.ts';
 import { keepFingerprints, readFingerprints } from '../../maintenance/secret-fingerprints.ts';
@@ -101,6 +102,9 @@ export async function importFrom(
   );
 }
 
+/** The command that completes an interrupted import. */
+const command = 'import file';
+
 /**
  * Imports into open stores, as `importFrom` does.
  *
@@ -137,10 +141,14 @@ export async function importStores(
     await markImport(stores.storage, checked);
   }
   // What is left of an earlier import may be revoked or deleted in the file.
-  if (mode === 'empty' || mode === 'resume') await emptyStore(stores);
+  if (mode === 'empty' || mode === 'resume') {
+    await markFilling(stores.storage, command);
+    await emptyStore(stores);
+  }
   if (readData !== undefined) {
     let [entries, permissions] = [0, 0];
     const total = summary.objects + summary.tombstones;
+    await markFilling(stores.storage, command);
     await markImport(stores.storage, checked);
     const restoring = new Restoring(stores, (more, morePermissions) => {
       if (more > 0) onProgress('objects', (entries += more), total);
@@ -153,6 +161,7 @@ export async function importStores(
       await keepFingerprints(stores.storage, header.secrets, { replaces: true });
     }
     await markImport(stores.storage, checked, await digestImported(path, checked, stores));
+    await endFilling(stores.storage);
   }
   return { summary, differences: await compare(path, checked, stores, { verifies, onProgress }) };
 }

@@ -4,6 +4,7 @@ import type { Stores } from '../../engine/unit-of-work.ts';
 import { getKey } from '../../base/json.ts';
 import { parseIndexes } from '../../core/index/definition.ts';
 import type { StoredObject } from '../../core/objects/stored.ts';
+import { endFilling, markFilling } from '../../maintenance/filling.ts';
 import { forgetIndexes, rebuildIndexes } from '../../maintenance/indexes.ts';
 import { compareText } from '../../core/query/compare.ts';
 import type { OpenStores } from '../../contracts/open-backends.ts';
@@ -87,10 +88,15 @@ export async function importInto(
     const root = await source.readRoot();
     options.onRoot?.(root, compareIdentity(root, options.from.headers['authorization'], settings));
     const work = new Import(source, target, root, options, new ApiRules(settings));
+    if (options.withHistory === true && !root.capabilities.has('history')) {
+      throw new ImportRefused('the source keeps no history');
+    }
     if (options.mode === 'verify') return await work.run();
+    await markFilling(target.storage, 'import kinto');
     await forgetIndexes(target.storage);
     const result = await work.run();
     await rebuildIndexes(target, options.onIndexed);
+    await endFilling(target.storage);
     return result;
   } finally {
     source.close();
@@ -122,9 +128,6 @@ class Import {
 
   async run(): Promise<ImportResult> {
     const { buckets: wanted, withHistory, from } = this.#options;
-    if (withHistory === true && !this.#root.capabilities.has('history')) {
-      throw new ImportRefused('the source keeps no history');
-    }
     const { objects: found } = await this.#bring(bucketList, wanted);
     const ids = found.map(({ id }) => id);
     const missing = (wanted ?? []).filter((id) => !ids.includes(id));
