@@ -186,16 +186,24 @@ export function readSchemaVersion(connection: Connection): number {
 }
 
 /**
- * Refuses a file that a newer version of the service has migrated.
+ * Refuses a file that a newer version of the service has migrated, or that belongs to another program.
  *
  * @throws Error
  */
 export function requireKnownSchema(connection: Connection, migrations: readonly Migration[], path: string): void {
+  // Before the version: another process may create the tables now, and the version with them.
+  const [other] = connection.get<[string]>(`SELECT name FROM sqlite_master WHERE type = 'table' LIMIT 1`) ?? [];
   const version = readSchemaVersion(connection);
   if (version > migrations.length) {
     throw new Error(
       `${path} has schema version ${version}, but this version of Coffer knows ${migrations.length} at most: ` +
         'run the version that migrated it, or a later one',
+    );
+  }
+  if (version === 0 && other !== undefined) {
+    throw new Error(
+      `${path} belongs to another program, or the -wal file next to it does: it has a table ${other}, and no schema version of ` +
+        'Coffer. Configure another file, or move the files away and restore a backup (see docs/guides/operating.md)',
     );
   }
 }

@@ -290,6 +290,23 @@ describe('the schema', () => {
     expect(readSchemaVersion(connection)).toBe(databaseMigrations.length);
   });
 
+  it('is not created in the file of another program, or under the log of one', async () => {
+    const path = await temporaryPath();
+    openConnection(path).exec('CREATE TABLE lists (a)');
+    expect(() => openUnmigrated(path)).toThrow(
+      /coffer\.sqlite3 belongs to another program, or the -wal .* a table lists/,
+    );
+
+    const test = await openTestDatabase();
+    await test.unit((storage) => storage.create(records, 'a', '{}'));
+    await test.database.close();
+    const [other, restored] = [await temporaryPath(), await temporaryPath()];
+    openConnection(other).exec("CREATE TABLE notes (a); INSERT INTO notes VALUES (printf('%1000000s', 'x'))");
+    await copyFile(test.path, restored);
+    await copyFile(`${other}-wal`, `${restored}-wal`);
+    expect(() => openUnmigrated(restored)).toThrow(/-wal file next to it does: it has a table notes/);
+  });
+
   it('that is missing is named in the error, with the command that creates it', async () => {
     const database = openUnmigrated(await temporaryPath());
     const storage = createSqliteStorage(database);
