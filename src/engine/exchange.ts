@@ -51,6 +51,13 @@ export class Siblings {
 /** The memory that one outer request has reserved of a limited budget. */
 export interface MemoryAccount {
   /**
+   * Raises the memory for the small parts of a body, while they arrive and until the request ends, to that of a small body of
+   * this size. Never waits.
+   *
+   * @throws ServiceError overloaded
+   */
+  holdSmall(bytes: number): void;
+  /**
    * Raises the reservation of the request, besides its body, to a number of bytes. A lower number has no effect.
    *
    * @returns `undefined` when the bytes are reserved at once

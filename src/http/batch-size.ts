@@ -119,6 +119,10 @@ export class BatchSize implements MemoryAccount {
     this.#request.memory?.admitWhole(this.#besides + bytes);
   }
 
+  holdSmall(bytes: number): void {
+    this.#request.memory?.holdSmall(bytes);
+  }
+
   keep(): void {
     this.#request.memory?.keep();
   }

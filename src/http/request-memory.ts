@@ -134,9 +134,16 @@ export class RequestAccount implements MemoryAccount {
 
   /** Takes memory for a body of this size, if it is small and memory is free. */
   takeSmall(bytes: number): boolean {
-    if (bytes > smallBytes || !this.#memory.takeSmall(bytes * smallBodyExpansion)) return false;
-    this.#small = bytes * smallBodyExpansion;
+    const weight = bytes * smallBodyExpansion;
+    if (bytes > smallBytes || !this.#memory.takeSmall(weight - this.#small)) return false;
+    this.#small = weight;
     return true;
+  }
+
+  /** @throws ServiceError overloaded */
+  holdSmall(bytes: number): void {
+    if (this.takeSmall(bytes)) return;
+    if (!this.#ofReceiving().tryGrow(bytes * smallBodyExpansion)) throw exhausted();
   }
 
   /**
@@ -145,8 +152,7 @@ export class RequestAccount implements MemoryAccount {
    * @throws ServiceError requestTooLarge or overloaded
    */
   async receive(bytes: number): Promise<void> {
-    this.#receiving ??= this.#memory.receiving.open(this.#memory.requesterOf(this.#incoming));
-    await translating(this.#receiving, bytes);
+    await translating(this.#ofReceiving(), bytes);
   }
 
   /**
@@ -237,6 +243,10 @@ export class RequestAccount implements MemoryAccount {
     this.#giveSmall();
     this.#endReceiving();
     this.#working?.release();
+  }
+
+  #ofReceiving(): Reservation {
+    return (this.#receiving ??= this.#memory.receiving.open(this.#memory.requesterOf(this.#incoming)));
   }
 
   #ofWork(): Reservation {

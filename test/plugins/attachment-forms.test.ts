@@ -2,7 +2,13 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { authorizationOf, startTestService, type TestClient, type TestService } from '../../src/testing/index.ts';
+import {
+  authorizationOf,
+  startTestService,
+  type TestClient,
+  type TestResponse,
+  type TestService,
+} from '../../src/testing/index.ts';
 import { boundary, FileFolder, form, formBytes, upload, type FormPart } from '../support/attachments.ts';
 
 const path = '/v1/buckets/b/collections/c/records/r/attachment';
@@ -258,8 +264,12 @@ describe('A form', () => {
 });
 
 /** Sends the beginning of an upload. */
-async function open(head: string, authorization: string = authorizationOf('alice')): Promise<Socket> {
-  const { port } = new URL(service.origin);
+async function open(
+  head: string,
+  authorization: string = authorizationOf('alice'),
+  { origin }: TestService = service,
+): Promise<Socket> {
+  const { port } = new URL(origin);
   const socket = connect(Number(port), '127.0.0.1');
   // The service may close the connection before everything is sent.
   socket.on('error', () => undefined);
@@ -279,26 +289,63 @@ async function readAnswer(socket: Socket): Promise<string> {
   return text;
 }
 
-describe('A form with large data', () => {
-  // As derived from a heap of 256 MB.
-  const settings = { includes: 'attachments', bucket_create_principals: 'system.Authenticated' };
+/** Starts a service with a memory budget, and a collection that all users may write. */
+async function startWithBudget(bytes: number): Promise<TestService> {
+  const files = await FileFolder.create();
+  const started = await startTestService({
+    settings: { includes: 'attachments', memory_budget_bytes: String(bytes), 'attachment.base_path': files.path },
+  });
+  onTestFinished(async () => {
+    await started.close();
+    await files.remove();
+  });
+  const body = { permissions: { write: ['system.Authenticated'] } };
+  await started.request('PUT', '/v1/buckets/b', { auth: 'alice', body });
+  await started.request('PUT', '/v1/buckets/b/collections/c', { auth: 'alice' });
+  return started;
+}
 
+describe('A form with large data', () => {
   it('is accepted up to max_body_size, also when the budget has room for one at a time.', async () => {
-    const files = await FileFolder.create();
-    const large = await startTestService({
-      settings: { ...settings, memory_budget_bytes: '136000000', 'attachment.base_path': files.path },
-    });
-    onTestFinished(async () => {
-      await large.close();
-      await files.remove();
-    });
-    const client = large.asUser('alice');
-    await client.request('PUT', '/v1/buckets/b');
-    await client.request('PUT', '/v1/buckets/b/collections/c');
+    // As derived from a heap of 256 MB.
+    const client = (await startWithBudget(136_000_000)).asUser('alice');
     const data = { text: 'x'.repeat(9_900_000) };
     const uploads = ['r', 's'].map((id) => upload(client, `/buckets/b/collections/c/records/${id}`, { data }));
     for (const { status } of await Promise.all(uploads)) expect([201, 503]).toContain(status);
     const idle = await upload(client, '/buckets/b/collections/c/records/t', { data });
     expect(idle.status).toBe(201);
+  });
+});
+
+describe('Forms that stall', () => {
+  const whole = part('Content-Disposition: form-data; name="data"', `{"a":[${'{},'.repeat(20_000)}{}]}`);
+
+  it.each([
+    ['in a file after small data', 60_000, whole + part(disposition, 'xxx').slice(0, -2), 3],
+    ['in small data', 60_000, whole.slice(0, -20), 3],
+    ['before their first byte', 0, '', 60],
+  ])('%s share the memory budget, and others are served.', async (_where, dataBytes, sent, accepted) => {
+    // Five million bytes for small bodies, and two and a half for those of one user that find no room there.
+    const small = await startWithBudget(40_000_000);
+    const head = `Content-Type: multipart/form-data; boundary=${boundary}\r\nContent-Length: 500000`;
+    const sockets: Socket[] = [];
+    onTestFinished(() => {
+      for (const socket of sockets) socket.destroy();
+    });
+    const answers: string[] = [];
+    for (let n = 0; answers.length === 0 && n <= accepted; n++) {
+      const socket = await open(head, authorizationOf('eve'), small);
+      sockets.push(socket);
+      socket.on('data', (chunk: Buffer) => answers.push(chunk.toString()));
+      socket.write(sent);
+    }
+    await expect.poll(() => answers).toEqual([expect.stringMatching(/^HTTP\/1.1 503 [^]*retry-after/i)]);
+    expect((await upload(small.asUser('bob'), '/buckets/b/collections/c/records/bob')).status).toBe(201);
+    for (const socket of sockets) socket.destroy();
+    // The memory is given back as soon as the service knows of the end of the connections.
+    const data = { text: 'x'.repeat(dataBytes) };
+    const again = (n: number): Promise<TestResponse> =>
+      upload(small.asUser('eve'), `/buckets/b/collections/c/records/eve${n}`, { data });
+    for (let n = 0; n <= accepted; n++) await expect.poll(async () => (await again(n)).status).toBeLessThan(300);
   });
 });

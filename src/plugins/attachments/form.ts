@@ -17,6 +17,7 @@ import {
   type ServiceRequest,
 } from '../../engine/exchange.ts';
 import { WorkAwaited } from '../../engine/work-ahead.ts';
+import { smallBytes } from '../../http/request-memory.ts';
 import { cleanFilename } from './file-name.ts';
 import { spool, type SpooledFile } from './spool.ts';
 
@@ -41,9 +42,9 @@ interface FormBudget extends FormLimits {
   readonly allOtherBytes: number;
 }
 
-/** Size of fields that needs no reservation. */
-const smallBytes = 65_536;
-/** Size of the first reservation. */
+/** Memory for small fields is taken in steps of this size. The first one also covers the parser and the open file. */
+const stepBytes = 4096;
+/** Size of the first reservation for large fields. */
 const mediumBytes = 1_048_576;
 /** Memory per byte of a field: its text, slices of it, and texts of the record. */
 const bytesPerByte = 8;
@@ -54,7 +55,7 @@ const bytesPerValue = 220;
 const maxParts = 10;
 const maxHeaderBytes = 16_384;
 const maxHeaders = 20;
-/** Tolerance for bytes between two counting points. */
+/** Tolerance for everything between the parts. */
 const toleranceBytes = 1_048_576;
 /**
  * Maximum number of bytes drained from a refused form. The client can read the response before the connection closes.
@@ -161,9 +162,8 @@ class Parts {
   #rejectWaiting: (error: unknown) => void = () => undefined;
   #file: ArrivingFile | undefined;
   #spooled: SpooledFile | undefined;
-  #fileBytes = 0;
   /** Reserved bytes for parts other than the file. */
-  #reservedBytes = smallBytes;
+  #reservedBytes = 0;
 
   constructor(parser: BusboyInstance, path: string, limits: FormBudget) {
     this.#parser = parser;
@@ -186,14 +186,16 @@ class Parts {
       this.#parser.on('finish', resolve);
     });
     let received = 0;
+    await this.#reserve(1);
     for (;;) {
       const next = await this.#unlessBroken(source.next());
       if (next.done === true) break;
       received += next.value.length;
-      const otherBytes = received - this.#fileBytes;
+      await this.#unlessBroken(this.#write(next.value));
+      // Before, it is not known which part of the piece belongs to the file.
+      const otherBytes = received - (this.#file?.stream.bytesRead ?? 0);
       if (otherBytes > this.#limits.allOtherBytes) throw new ServiceError('requestTooLarge');
       if (otherBytes > this.#reservedBytes) await this.#reserve(otherBytes);
-      await this.#unlessBroken(this.#write(next.value));
     }
     this.#parser.end();
     await this.#unlessBroken(finished);
@@ -202,11 +204,16 @@ class Parts {
   }
 
   /**
-   * Reserves for all that may still arrive, because forms that wait for memory while holding some could deadlock. The largest
-   * form may use the whole budget.
+   * Reserves memory for fields. Small ones never wait. For large ones it reserves for all that may still arrive, because forms
+   * that wait for memory while holding some could deadlock. The largest form may use the whole budget.
    */
   async #reserve(bytes: number): Promise<void> {
     const { memory, json, allOtherBytes } = this.#limits;
+    if (bytes <= smallBytes) {
+      this.#reservedBytes = Math.ceil(bytes / stepBytes) * stepBytes;
+      memory?.holdSmall(this.#reservedBytes);
+      return;
+    }
     this.#reservedBytes = bytes <= mediumBytes ? mediumBytes : allOtherBytes;
     const values = Math.min(this.#reservedBytes / 2, json.maxValues);
     try {
@@ -276,10 +283,9 @@ class Parts {
     if (this.#file !== undefined) throw badPart(name, 'expected one file');
     const filename = cleanFilename(given ?? '');
     if (filename === '') throw missingFilename();
-    const counted = { limitBytes: this.#limits.fileBytes, onBytes: (bytes: number) => void (this.#fileBytes += bytes) };
     // Destroying the stream when the reader stops would report an error of the stream and hide the real one.
     const source: AsyncIterable<Uint8Array> = stream.iterator({ destroyOnReturn: false });
-    const spooled = spool(source, this.#path, counted);
+    const spooled = spool(source, this.#path, this.#limits.fileBytes);
     spooled.catch((error: unknown) => this.#break(error));
     this.#file = { stream, filename, mimetype, spooled };
   }

@@ -11,29 +11,19 @@ export interface SpooledFile {
   readonly hash: string;
 }
 
-export interface SpoolOptions {
-  /** Maximum size; 0 means unlimited. */
-  readonly limitBytes: number;
-  readonly onBytes: (count: number) => void;
-}
-
 /**
  * Writes the stream to a new file.
  *
+ * @param limitBytes maximum size; 0 means unlimited
  * @throws ServiceError invalidParameters above the maximum size; BackendUnavailable when writing fails
  */
-export async function spool(
-  source: AsyncIterable<Uint8Array>,
-  path: string,
-  { limitBytes, onBytes }: SpoolOptions,
-): Promise<SpooledFile> {
+export async function spool(source: AsyncIterable<Uint8Array>, path: string, limitBytes: number): Promise<SpooledFile> {
   const handle = await translateErrors(() => open(path, 'wx', 0o600));
   const hash = createHash('sha256');
   let sizeBytes = 0;
   try {
     for await (const chunk of source) {
       sizeBytes += chunk.length;
-      onBytes(chunk.length);
       requireSize(sizeBytes, limitBytes);
       hash.update(chunk);
       await translateErrors(() => handle.writeFile(chunk));
