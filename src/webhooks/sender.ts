@@ -5,6 +5,7 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type 
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIP } from 'node:net';
 import type { Clock } from '../base/clock.ts';
+import { responseOf } from '../base/response-of.ts';
 import { bareHost, ForbiddenAddress, guardedLookup, isAllowedAddress } from './addresses.ts';
 import type { WebhookOptions } from './options.ts';
 
@@ -86,11 +87,8 @@ export class Sender {
     for (;;) {
       const outgoing = this.#request(this.#options.url, options);
       try {
-        return await new Promise((resolve, reject) => {
-          outgoing.once('error', reject);
-          outgoing.once('response', resolve);
-          outgoing.end(body);
-        });
+        outgoing.end(body);
+        return await responseOf<IncomingMessage>(outgoing);
       } catch (error) {
         const isStale = outgoing.reusedSocket && error instanceof Error && 'code' in error;
         if (!isStale || (error.code !== 'ECONNRESET' && error.code !== 'EPIPE')) throw error;

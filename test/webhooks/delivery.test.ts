@@ -1,5 +1,6 @@
 // Webhooks end to end: a service on each backend, and a receiver that accepts, refuses, hangs or is down.
 import { createHmac, randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Logger } from '../../src/contracts/logger.ts';
@@ -104,6 +105,10 @@ function isSignedBy(key: string, { id, headers, body }: Delivery): boolean {
 }
 
 const byText = (a: string, b: string): number => (a < b ? -1 : 1);
+
+function switchProtocol({ socket }: ServerResponse): void {
+  socket?.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n');
+}
 
 const records = ({ json }: Delivery): unknown[] =>
   json.impacted_objects.map((impact) => (impact['new'] as { id: string }).id);
@@ -264,6 +269,16 @@ describe('webhooks', () => {
     const deliveries = await receiver.received(2);
     expect(deliveries.map(({ json }) => json.payload['action'])).toEqual(['create', 'update']);
     expect(told()[0]).toMatchObject({ fields: { reason: expect.stringContaining('ECONNREFUSED') } });
+  });
+
+  it('fail an attempt whose receiver switches to another protocol, and retry it.', async () => {
+    const { receiver, alice, bucket } = await start(memory);
+    receiver.answer = (_delivery, index) => (index < 5 ? switchProtocol : 200);
+    await alice.request('PUT', `/v1${bucket}`);
+    await receiver.received(6);
+    await emptied();
+    expect(await left()).toEqual([0, 0]);
+    expect(told()[0]).toMatchObject({ fields: { reason: 'the connection ended without a response' } });
   });
 
   it('wait for running deliveries at a stop, and abort them after a timeout without counting an attempt.', async () => {

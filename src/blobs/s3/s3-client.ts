@@ -6,6 +6,7 @@ import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type In
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { setTimeout as wait } from 'node:timers/promises';
 import { AwsV4Signer } from 'aws4fetch';
+import { responseOf } from '../../base/response-of.ts';
 import { withoutSlashesAtEnd } from '../../base/slashes-at-end.ts';
 import type { BlobPlace } from '../../contracts/blobs.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
@@ -138,28 +139,20 @@ export class S3Client {
 }
 
 /** Sends the body and returns the response when its headers have arrived. */
-function exchange(outgoing: ClientRequest, body: S3Body | undefined): Promise<S3Response> {
+async function exchange(outgoing: ClientRequest, body: S3Body | undefined): Promise<S3Response> {
   const source = body !== undefined && 'path' in body ? openBody(body) : undefined;
   source?.on('error', (error) => outgoing.destroy(error));
-  return new Promise((resolve, reject) => {
-    outgoing.on('error', reject);
-    outgoing.on('close', () => {
-      source?.destroy();
-      // A switch to another protocol (101) closes the connection without response and without error.
-      reject(new Error('the object store ended the connection without a response'));
-    });
-    outgoing.on('response', (incoming) => {
-      // The response to an upload may arrive before its whole body is sent. The store takes what is sent next on the connection
-      // for the rest of the body, so the connection is not used again.
-      if (!outgoing.writableFinished) {
-        source?.unpipe(outgoing);
-        incoming.on('close', () => outgoing.destroy());
-      }
-      resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body: incoming });
-    });
-    if (source === undefined) outgoing.end(body !== undefined && 'bytes' in body ? body.bytes : undefined);
-    else source.pipe(outgoing);
-  });
+  outgoing.on('close', () => source?.destroy());
+  if (source === undefined) outgoing.end(body !== undefined && 'bytes' in body ? body.bytes : undefined);
+  else source.pipe(outgoing);
+  const incoming = await responseOf<IncomingMessage>(outgoing);
+  // The response to an upload may arrive before its whole body is sent. The store takes what is sent next on the connection
+  // for the rest of the body, so the connection is not used again.
+  if (!outgoing.writableFinished) {
+    source?.unpipe(outgoing);
+    incoming.on('close', () => outgoing.destroy());
+  }
+  return { status: incoming.statusCode ?? 0, headers: incoming.headers, body: incoming };
 }
 
 /** Opens the file. Without `end` a further read would find the end, and the response could arrive before it. */

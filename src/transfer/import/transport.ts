@@ -3,6 +3,7 @@
 import { Agent as HttpAgent, request as requestHttp, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { setTimeout as pause } from 'node:timers/promises';
+import { NoResponse, responseOf } from '../../base/response-of.ts';
 import { codeOf } from '../../base/system-errors.ts';
 
 /** An import that cannot start or continue, with a message for the operator. */
@@ -148,10 +149,9 @@ export class Transport {
         abort(new ImportRefused(`${method} ${url.href}: the response is not complete after ${maxResponseMs / 1000} s`));
       }, maxResponseMs);
       outgoing.on('close', () => clearTimeout(timer));
-      outgoing.on('error', reject);
-      outgoing.on('response', (incoming) => {
-        readAnswer(incoming).then(resolve, (error: unknown) => abort(error as Error));
-      });
+      responseOf<IncomingMessage>(outgoing)
+        .then(readAnswer)
+        .then(resolve, (error: unknown) => abort(error as Error));
       outgoing.end(body);
     });
   }
@@ -233,6 +233,7 @@ const networkCodes: ReadonlySet<string> = new Set([
 
 /** Whether a request with this error may succeed when it is repeated. `HPE_` begins the codes of responses that are not HTTP. */
 function isNetworkError(error: unknown): error is Error {
+  if (error instanceof NoResponse) return true;
   const code = codeOf(error);
   return networkCodes.has(code) || code.startsWith('HPE_');
 }

@@ -18,6 +18,8 @@ export interface Odd {
   readonly breaksOff?: boolean;
   /** Sends the beginning of the answer and no end. */
   readonly hangs?: boolean;
+  /** Switches to another protocol in place of an answer. */
+  readonly switches?: boolean;
 }
 
 export interface OddList {
@@ -110,8 +112,12 @@ async function readBody(request: IncomingMessage): Promise<string> {
 
 function answer(
   response: ServerResponse,
-  { status = 200, headers = {}, text = '', breaksOff = false, hangs = false }: Odd,
+  { status = 200, headers = {}, text = '', breaksOff = false, hangs = false, switches = false }: Odd,
 ): void {
+  if (switches) {
+    response.socket?.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n');
+    return;
+  }
   const bytes = Buffer.from(text);
   response.writeHead(status, {
     'Content-Type': 'application/json',
