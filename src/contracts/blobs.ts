@@ -18,10 +18,20 @@ export interface BlobEntry {
   readonly lastModified: number;
 }
 
+/** Headers of requests for files that stores evaluate. */
+export const blobQueryHeaders = [
+  'range',
+  'if-range',
+  'if-match',
+  'if-none-match',
+  'if-modified-since',
+  'if-unmodified-since',
+] as const;
+
 /** A request for a file, with the headers for ranges and conditions. */
 export interface BlobQuery {
   readonly method: 'GET' | 'HEAD';
-  readonly headers: Readonly<Partial<Record<'range' | 'if-range' | 'if-none-match' | 'if-modified-since', string>>>;
+  readonly headers: Readonly<Partial<Record<(typeof blobQueryHeaders)[number], string>>>;
 }
 
 /** An HTTP response with a file or a part of it. */

@@ -84,6 +84,20 @@ describe.each([
   },
 );
 
+describe('A download from an object store', () => {
+  it('is refused when the file is not the expected one.', async () => {
+    await start({});
+    const { location } = (await upload(alice, first)).body as { location: string };
+    const { headers } = await alice.request('GET', location);
+    const read = async (condition: Record<string, string>): Promise<number> =>
+      (await alice.request('GET', location, { headers: condition })).status;
+    expect(await read({ 'If-Match': String(headers['etag']) })).toBe(200);
+    expect(await read({ 'If-Match': '"another"' })).toBe(412);
+    expect(await read({ 'If-Unmodified-Since': String(headers['last-modified']) })).toBe(200);
+    expect(await read({ 'If-Unmodified-Since': new Date(0).toUTCString() })).toBe(412);
+  });
+});
+
 describe('An object store whose answers are cut', () => {
   it.each(['aborted', 'stalled'] as const)('causes 503, also when its refusal is %s.', async (cut) => {
     await start({ 'attachment.aws.timeout_seconds': '0.5', 'attachment.aws.num_retries': '0' });

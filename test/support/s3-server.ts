@@ -140,6 +140,11 @@ export class S3Server {
       'Content-Type': file.type ?? '',
       'Last-Modified': file.lastModified.toUTCString(),
     };
+    const { 'if-match': match = headers.ETag, 'if-unmodified-since': since = headers['Last-Modified'] } =
+      request.headers;
+    if (match !== headers.ETag || Date.parse(since) < Date.parse(headers['Last-Modified'])) {
+      return refuse(response, 412, 'PreconditionFailed');
+    }
     if (request.headers['if-none-match'] === headers.ETag) return void response.writeHead(304, headers).end();
     const range = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '');
     const from = Number(range?.[1] ?? 0);

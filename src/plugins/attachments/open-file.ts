@@ -1,7 +1,7 @@
 // Opens files for downloads. A store can reuse the name of a deleted file for another one, so access is checked again when
 // the file is open.
 import { Readable } from 'node:stream';
-import type { BlobQuery, BlobStore } from '../../contracts/blobs.ts';
+import { blobQueryHeaders, type BlobQuery, type BlobStore } from '../../contracts/blobs.ts';
 import { invalidParameters, ServiceError } from '../../core/errors.ts';
 import type { Context } from '../../engine/context.ts';
 import type { RequestHeaders, ServiceResponse } from '../../engine/exchange.ts';
@@ -90,10 +90,9 @@ function fileAfterWrite(): ServiceError {
 }
 
 function conditionsOf({ request }: Context): BlobQuery['headers'] {
-  const names = ['range', 'if-range', 'if-none-match', 'if-modified-since'] as const;
   const headers: RequestHeaders = { ...request.headers, range: findRange(request) };
   return Object.fromEntries(
-    names.flatMap((name) => {
+    blobQueryHeaders.flatMap((name) => {
       const value = headers[name];
       return value === undefined ? [] : [[name, value] as const];
     }),
