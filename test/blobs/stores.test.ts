@@ -1,9 +1,11 @@
 // The contract of blob stores on each store, and tests of single stores.
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { openFolderStore } from '../../src/blobs/folder/folder-store.ts';
 import { listPages, readListing } from '../../src/blobs/s3/listing.ts';
@@ -408,6 +410,41 @@ describe('A store in S3', () => {
     server.faults = [{ status: 403, code: 'EntityTooLarge', isEarly: true }];
     await expect(put('large.txt', 'x'.repeat(20_000_000))).rejects.toThrow('403 (EntityTooLarge)');
     expect(await readBack(await put('a.txt', '1'))).toBe('1');
+  });
+
+  it.each([
+    ['uploads', { status: 200, code: '', cut: 'stalled' }, () => put('a.txt', '1')],
+    ['deletions', { status: 404, code: '', cut: 'stalled' }, () => store.delete('a.txt')],
+  ] as const)('sends further requests when the answers to 64 %s do not end.', async (_what, fault, send) => {
+    store = openS3Store(s3Place({ retries: 0, timeoutSeconds: 3600 }));
+    for (let count = 0; count < 64; count++) {
+      server.faults = [fault];
+      await send();
+    }
+    expect(await isFound(await put('a.txt', '1'))).toBe(true);
+  });
+
+  it('waits for a reader who pauses longer than the store may be silent, and not for a store that then is.', async () => {
+    store = openS3Store(s3Place({ retries: 0, timeoutSeconds: 0.2 }));
+    const { access } = store;
+    if (access.kind !== 'remote') throw new Error('this is remote');
+    const name = await put('large.txt', 'x'.repeat(8_000_000));
+    const begin = async (): Promise<Readable> => {
+      const { body } = (await access.fetch(name, { method: 'GET', headers: {} }))!;
+      await once(body!, 'readable');
+      return body!;
+    };
+    const whole = await begin();
+    server.delays = { GET: () => new Promise(() => {}) };
+    const half = await begin();
+    for (let count = 0; count < 3; count++) {
+      server.faults = ['silence'];
+      await expect(access.fetch(name, { method: 'GET', headers: {} })).rejects.toBeInstanceOf(BackendUnavailable);
+    }
+    let bytes = 0;
+    for await (const chunk of whole as AsyncIterable<Buffer>) bytes += chunk.length;
+    expect(bytes).toBe(8_000_000);
+    await expect(half.toArray()).rejects.toThrow();
   });
 
   it.each(['aborted', 'stalled'] as const)('is unavailable when a listing is %s.', async (cut) => {

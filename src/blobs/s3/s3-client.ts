@@ -1,5 +1,5 @@
-// Client of S3-compatible object stores: signed requests with streamed bodies, an idle timeout, and retries of
-// temporary failures.
+// Client of S3-compatible object stores: signed requests with streamed bodies, a limit on the silence of the store, and
+// retries of temporary failures.
 import { createHash } from 'node:crypto';
 import { createReadStream, type ReadStream } from 'node:fs';
 import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
@@ -29,7 +29,7 @@ export type S3Body =
 export interface S3Response {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
-  /** The caller must read or destroy it. */
+  /** The caller must read or destroy it, or `discard` the response. */
   readonly body: IncomingMessage;
 }
 
@@ -66,7 +66,7 @@ export class S3Client {
         const response = await this.#sendOnce(url, request);
         if (!retryableStatuses.includes(response.status)) return response;
         if (isLast) throw await this.refusal(response);
-        response.body.destroy();
+        discard(response);
       } catch (error) {
         if (isLast || error instanceof BackendUnavailable) throw asUnavailable(error);
       }
@@ -117,9 +117,7 @@ export class S3Client {
       agent: method === 'GET' ? this.#downloads : this.#others,
       headers: { ...Object.fromEntries(signed.headers), ...length },
     });
-    outgoing.setTimeout(timeoutSeconds * 1000, () => {
-      outgoing.destroy(new Error(`the object store was silent for ${timeoutSeconds} seconds`));
-    });
+    limitSilence(outgoing, timeoutSeconds);
     return exchange(outgoing, body);
   }
 
@@ -153,6 +151,29 @@ async function exchange(outgoing: ClientRequest, body: S3Body | undefined): Prom
     incoming.on('close', () => outgoing.destroy());
   }
   return { status: incoming.statusCode ?? 0, headers: incoming.headers, body: incoming };
+}
+
+/** Ends the request after a time in which the store sends nothing. A reader who pauses stops the store, so its time is free. */
+function limitSilence(outgoing: ClientRequest, timeoutSeconds: number): void {
+  const silenceMs = timeoutSeconds * 1000;
+  let incoming: IncomingMessage | undefined;
+  outgoing.on('response', (response) => {
+    incoming = response;
+  });
+  outgoing.on('socket', (socket) => {
+    const endSilence = (): void => {
+      if (incoming !== undefined && incoming.readableLength > 0) socket.setTimeout(silenceMs);
+      else outgoing.destroy(new Error(`the object store was silent for ${timeoutSeconds} seconds`));
+    };
+    socket.setTimeout(silenceMs).on('timeout', endSilence);
+    outgoing.on('close', () => socket.off('timeout', endSilence));
+  });
+}
+
+/** Ends a response whose body does not count. Its connection is used again only if nothing more can come on it. */
+export function discard({ body }: S3Response): void {
+  if (body.complete) body.resume();
+  else body.destroy();
 }
 
 /** Opens the file. Without `end` a further read would find the end, and the response could arrive before it. */

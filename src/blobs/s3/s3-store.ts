@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { uniqueBlobName, withCheckedNames } from '../../contracts/blob-names.ts';
 import type { BlobAnswer, BlobEntry, BlobQuery, BlobSource, BlobStore } from '../../contracts/blobs.ts';
 import { listPages } from './listing.ts';
-import { S3Client, type S3Place, type S3Response } from './s3-client.ts';
+import { discard, S3Client, type S3Place, type S3Response } from './s3-client.ts';
 
 /** Opens the store. The first request is sent on first use. */
 export function openS3Store(place: S3Place): BlobStore {
@@ -50,20 +50,20 @@ class S3Store {
       body: { path, sizeBytes, hash },
     });
     if (response.status !== 200) throw await this.#client.refusal(response);
-    response.body.resume();
+    discard(response);
     return key;
   }
 
   async delete(name: string): Promise<void> {
     const response = await this.#client.send({ method: 'DELETE', key: name });
     if (![200, 204, 404].includes(response.status)) throw await this.#client.refusal(response);
-    response.body.resume();
+    discard(response);
   }
 
   async deleteOlder(name: string, before: number): Promise<boolean> {
     const response = await this.#client.send({ method: 'HEAD', key: name });
     if (response.status !== 404 && response.status !== 200) throw await this.#client.refusal(response);
-    response.body.resume();
+    discard(response);
     // Without a time of modification, the file counts as new.
     const lastModified = Date.parse(response.headers['last-modified'] ?? '');
     if (response.status === 404 || !(lastModified < before)) return false;
@@ -74,14 +74,14 @@ class S3Store {
   async fetch(name: string, { method, headers }: BlobQuery): Promise<BlobAnswer | undefined> {
     const response = await this.#client.send({ method, key: name, headers });
     if (response.status === 404) {
-      response.body.resume();
+      discard(response);
       return undefined;
     }
     const status = readStatuses.find((known) => known === response.status);
     if (status === undefined) throw await this.#client.refusal(response);
     const answer = { status, headers: contentHeaders(response) };
     if (method === 'GET' && (status === 200 || status === 206)) return { ...answer, body: response.body };
-    response.body.resume();
+    discard(response);
     return { ...answer, body: undefined };
   }
 
@@ -93,7 +93,7 @@ class S3Store {
     const key = `check-${randomUUID()}`;
     const response = await this.#client.send({ method: 'PUT', key, body: { bytes: Buffer.from('alive') } });
     if (response.status !== 200) throw await this.#client.refusal(response);
-    response.body.resume();
+    discard(response);
     await this.delete(key);
   }
 

@@ -56,7 +56,7 @@ export const attachmentSettings = inSection('Attachments', {
   ),
   'attachment.aws.timeout_seconds': setting(
     duration({ min: 0.05 }),
-    'Maximum silence of the object store during a request, in seconds.',
+    'Maximum silence of the object store during a request, in seconds. The time in which a slow reader of a file pauses does not count.',
     { default: 30 },
   ),
   'attachment.aws.num_retries': setting(
