@@ -74,7 +74,9 @@ describe('A signing server', () => {
     { status: 201, body: 'no json' },
     { status: 201, body: '[]' },
     { status: 201, body: '[{"signature":1}]' },
-    { status: 201, body: `["${'x'.repeat(1_100_000)}"]` },
+    { status: 201, body: '[{"signature":""}]' },
+    { status: 201, body: '[{"signature":"no signature"}]' },
+    { status: 201, body: `[{"signature":"c2lnbmVk","more":"${'x'.repeat(65_536)}"}]` },
     'silence' as const,
   ])('that fails leaves all collections unchanged.', async (wrong) => {
     const before = await fetchChangeset(service, 'main', 'c');

@@ -16,7 +16,9 @@ export interface AutographOptions {
 }
 
 const contentType = 'application/json';
-const maxResponseBytes = 1_000_000;
+/** The collection keeps all of the response. */
+const maxResponseBytes = 65_536;
+const base64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 /** The text as bytes, in base64, as a body, and as its bytes. */
 const bytesPerChar = 8;
 
@@ -89,7 +91,7 @@ function readSignature(url: string, text: string): Signature {
   const [first] = Array.isArray(parsed) ? (parsed as readonly JsonValue[]) : [];
   if (!isJsonObject(first)) throw unavailable(url, 'the response contains no signature');
   const { signature, x5u = '', mode = 'p384ecdsa' } = first;
-  if (typeof signature !== 'string' || typeof x5u !== 'string' || typeof mode !== 'string') {
+  if (typeof signature !== 'string' || !base64.test(signature) || typeof x5u !== 'string' || typeof mode !== 'string') {
     throw unavailable(url, 'the response contains no signature');
   }
   return { ...first, signature, x5u, mode };
