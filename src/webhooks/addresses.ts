@@ -9,10 +9,21 @@ const unreachableNetworks = blockList(
   ['::/128', 'fe80::/10', 'fec0::/10', 'ff00::/8', '100::/64'],
 );
 
-/** Loopback and private networks, and addresses that embed others in forms that are not decoded here. */
+/** Networks for loopback, private and reserved uses, and those that lead to other addresses in forms that are not decoded here. */
 const privateNetworks = blockList(
-  ['10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '172.16.0.0/12', '192.0.2.0/24', '192.168.0.0/16', '198.18.0.0/15'],
-  ['::1/128', 'fc00::/7', '64:ff9b:1::/48', '2001::/23', '2001:db8::/32', '2002::/16'],
+  [
+    '10.0.0.0/8',
+    '100.64.0.0/10',
+    '127.0.0.0/8',
+    '172.16.0.0/12',
+    '192.0.2.0/24',
+    '192.88.99.0/24',
+    '192.168.0.0/16',
+    '198.18.0.0/15',
+    '198.51.100.0/24',
+    '203.0.113.0/24',
+  ],
+  ['::1/128', 'fc00::/7', '64:ff9b:1::/48', '2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20', '5f00::/16'],
 );
 
 function blockList(v4: readonly string[], v6: readonly string[]): BlockList {
