@@ -1,6 +1,6 @@
 // Names of files in stores. Every store checks them here, also if callers have done so, because a name such as `../x` could
 // lead out of the folder or bucket.
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import type { BlobAccess, BlobEntry, BlobStore } from './blobs.ts';
 
 const newName = /^[A-Za-z0-9_-][A-Za-z0-9_.-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9_.-]*)*$/;
@@ -45,6 +45,16 @@ function withSuffix(name: string, suffix: string): string {
   const point = name.lastIndexOf('.');
   const end = point > start ? point : name.length;
   return `${name.slice(0, end)}-${suffix}${name.slice(end)}`;
+}
+
+/** Returns a new name for a temporary file in the folder of `spoolFolder`, which other programs may use too. */
+export function spooledName(): string {
+  return `coffer-${randomUUID()}.part`;
+}
+
+/** Returns whether the name is one of `spooledName`. */
+export function isSpooledName(name: string): boolean {
+  return /^coffer-[0-9a-f-]{36}\.part$/.test(name);
 }
 
 /** Returns the store with checks of all names: it refuses invalid ones, finds no file under them, and does not list them. */

@@ -53,7 +53,7 @@ export type BlobAccess =
  * with a dot. Implementations check all names with `withCheckedNames` of `blob-names.ts`. I/O failures are thrown as `BackendUnavailable`.
  */
 export interface BlobStore {
-  /** Returns the best folder for temporary files: `put` need not copy files from there. */
+  /** Returns the best folder for temporary files with names of `spooledName`: `put` need not copy files from there. */
   readonly spoolFolder: () => Promise<string>;
   readonly access: BlobAccess;
 

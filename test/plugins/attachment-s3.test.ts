@@ -1,7 +1,9 @@
 // Attachments in S3 when the object store executes requests late or twice, or answers badly.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { utimes, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startTestService, type TestClient, type TestResponse, type TestService } from '../../src/testing/index.ts';
-import { upload } from '../support/attachments.ts';
+import { FileFolder, upload } from '../support/attachments.ts';
 import { Gate } from '../support/gate.ts';
 import { S3Server } from '../support/s3-server.ts';
 
@@ -83,6 +85,36 @@ describe.each([
     });
   },
 );
+
+describe('An upload to an object store', () => {
+  it('deletes the temporary files that a killed process has left behind a day ago.', async () => {
+    const folder = await FileFolder.create();
+    vi.stubEnv('TMPDIR', folder.path);
+    onTestFinished(async () => {
+      vi.unstubAllEnvs();
+      await folder.remove();
+    });
+    await start({});
+    const others = folder.names;
+    let uploading: readonly string[] = [];
+    server.delays = {
+      PUT() {
+        uploading = folder.names.filter((name) => !others.includes(name));
+        return Promise.resolve();
+      },
+    };
+    await upload(alice, first);
+    expect(uploading).toHaveLength(1);
+    const left = join(folder.path, uploading[0]!);
+    const recent = left.replace(/[0-9a-f]{12}\.part$/, '000000000000.part');
+    for (const path of [left, recent, join(folder.path, 'of-others.part')]) await writeFile(path, 'x');
+    for (const path of [left, join(folder.path, 'of-others.part')]) await utimes(path, 1000, 1000);
+    await service.close();
+    await start({});
+    await upload(alice, first);
+    expect(folder.names.filter((name) => name.endsWith('.part'))).toEqual([basename(recent), 'of-others.part']);
+  });
+});
 
 describe('A download from an object store', () => {
   it('is refused when the file is not the expected one.', async () => {

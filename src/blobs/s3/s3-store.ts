@@ -1,8 +1,10 @@
 // Blob store in a bucket of an S3-compatible object store. A request whose answer was lost is repeated, and one that timed out
 // may still be executed later. So names are never used again: a late deletion then meets no other file.
 import { randomUUID } from 'node:crypto';
+import { lstat, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { uniqueBlobName, withCheckedNames } from '../../contracts/blob-names.ts';
+import { join } from 'node:path';
+import { isSpooledName, uniqueBlobName, withCheckedNames } from '../../contracts/blob-names.ts';
 import type { BlobAnswer, BlobEntry, BlobQuery, BlobSource, BlobStore } from '../../contracts/blobs.ts';
 import { listPages } from './listing.ts';
 import { discard, S3Client, type S3Place, type S3Response } from './s3-client.ts';
@@ -10,8 +12,12 @@ import { discard, S3Client, type S3Place, type S3Response } from './s3-client.ts
 /** Opens the store. The first request is sent on first use. */
 export function openS3Store(place: S3Place): BlobStore {
   const store = new S3Store(place);
+  let swept: Promise<void> | undefined;
   return withCheckedNames({
-    spoolFolder: () => Promise.resolve(tmpdir()),
+    async spoolFolder() {
+      await (swept ??= deleteLeftBehind(tmpdir()));
+      return tmpdir();
+    },
     access: { kind: 'remote', fetch: (name, query) => store.fetch(name, query) },
     put: (name, source) => store.put(name, source),
     delete: (name) => store.delete(name),
@@ -20,6 +26,22 @@ export function openS3Store(place: S3Place): BlobStore {
     check: () => store.check(),
     close: () => store.close(),
   });
+}
+
+/** Age of temporary files whose processes have ended without deleting them. */
+const leftBehindMs = 86_400_000;
+
+/** Deletes temporary files of processes that were killed, as far as that is possible. */
+async function deleteLeftBehind(folder: string): Promise<void> {
+  const before = Date.now() - leftBehindMs;
+  const names = await readdir(folder).catch(() => []);
+  for (const path of names.filter(isSpooledName).map((name) => join(folder, name))) {
+    try {
+      if ((await lstat(path)).mtimeMs < before) await rm(path);
+    } catch {
+      // It belongs to another user, or another process has deleted it.
+    }
+  }
 }
 
 /** Response headers that describe the content and not the store. */

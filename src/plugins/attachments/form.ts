@@ -1,12 +1,12 @@
 // Streaming parser of forms with one file. The file is spooled to a temporary file while its size and hash are
 // computed. Other parts are small. An invalid form is refused at once, and the rest of it is drained, so that the
 // client can read the response.
-import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
 import { isJsonObject, JsonSyntaxError, type JsonLimits, type JsonObject } from '../../base/json.ts';
 import { parseRequestJson } from '../../base/request-json.ts';
+import { spooledName } from '../../contracts/blob-names.ts';
 import { BackendError } from '../../contracts/errors.ts';
 import { invalidParameters, ServiceError } from '../../core/errors.ts';
 import {
@@ -94,7 +94,7 @@ async function parseForm(
   const { 'content-type': type = '' } = headers;
   const { stream } = body;
   if (stream === undefined || mediaType(type) !== 'multipart/form-data') throw notMultipart();
-  const path = join(await folder(), `${randomUUID()}.part`);
+  const path = join(await folder(), spooledName());
   body.onRelease(() => rm(path, { force: true }));
   const source = stream[Symbol.asyncIterator]();
   const parts = new Parts(openParser(type, limits), path, limits);
