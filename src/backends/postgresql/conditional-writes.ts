@@ -1,7 +1,8 @@
 // Conditional writes, done by functions of the server: one round trip for the lock, the checks, the write and the commit.
 // Those that come while others are under way are committed together, whatever their lists, because a commit costs more than
 // a write. Such a transaction waits for no lock, so it delays no other and never deadlocks. A list that another transaction
-// has locked gets a transaction of its own, which waits.
+// has locked gets a transaction of its own, which waits. So does a write of a long text, which takes long to store.
+import { largeTextChars } from '../../base/json-steps.ts';
 import type { ConditionalWrite } from '../../contracts/database.ts';
 import { BackendError, TransactionConflict, UnstorableText } from '../../contracts/errors.ts';
 import { keyOfList, type ListName } from '../../core/lists/list-key.ts';
@@ -37,7 +38,7 @@ export class ConditionalWrites {
   /** Lists that a lane writes to. Another lane would find them locked. */
   readonly #inLanes = new Set<ListName>();
   #isStarting = false;
-  /** Lists that another transaction has locked, with the writes that wait for them. */
+  /** Lists that have a transaction of their own, with the writes that wait for it. */
   readonly #queues = new Map<ListName, Waiting[]>();
 
   constructor(pool: ConnectionPool) {
@@ -50,6 +51,7 @@ export class ConditionalWrites {
       const own = { list: keyOfList(write.list), write, now, resolve, reject };
       const queue = this.#queues.get(own.list);
       if (queue !== undefined) queue.push(own);
+      else if (write.text !== undefined && write.text.length >= largeTextChars) this.#queue(own);
       else {
         this.#waiting.push(own);
         this.#startLanes();

@@ -108,6 +108,18 @@ describe('conditional writes on PostgreSQL', () => {
     expect(new Set(stamps).size).toBe(2);
   });
 
+  it('do not wait for the storing of a long text.', async () => {
+    const long = newRecord(listOf(20), JSON.stringify({ text: 'long '.repeat(20_000) }));
+    const writes = [newRecord(listOf(12)), long, newRecord(listOf(13)), newRecord(listOf(20))];
+    expect(await writeTo(direct, ...writes)).not.toContain(undefined);
+    const sql = 'SELECT id, xmin FROM coffer_objects WHERE id = ANY ($1::text[])';
+    const { rows } = await direct.database.committed('storage').run({ text: sql }, [writes.map(({ id }) => id)]);
+    const transactions = new Map(rows.map(([id, transaction]) => [id, transaction]));
+    const [first, ofLong, second, ofSameList] = writes.map(({ id }) => transactions.get(id));
+    expect(second).toBe(first);
+    expect([ofLong, ofSameList]).not.toContain(first);
+  });
+
   it('wait a short time for those under way when they are few, and are sent together.', async () => {
     const table = await lockTable(direct, 'coffer_entries');
     const first = writeTo(direct, ...Array.from({ length: 12 }, (_, n) => freshRecord(listOf(n))));
