@@ -57,6 +57,8 @@ export interface MemoryAccount {
    * @throws ServiceError overloaded
    */
   holdSmall(bytes: number): void;
+  /** Gives back the memory of `holdSmall`, when that for the whole body is reserved. */
+  endSmall(): void;
   /**
    * Raises the reservation of the request, besides its body, to a number of bytes. A lower number has no effect.
    *

@@ -123,6 +123,10 @@ export class BatchSize implements MemoryAccount {
     this.#request.memory?.holdSmall(bytes);
   }
 
+  endSmall(): void {
+    this.#request.memory?.endSmall();
+  }
+
   keep(): void {
     this.#request.memory?.keep();
   }

@@ -143,7 +143,12 @@ export class RequestAccount implements MemoryAccount {
   /** @throws ServiceError overloaded */
   holdSmall(bytes: number): void {
     if (this.takeSmall(bytes)) return;
-    if (!this.#ofReceiving().tryGrow(bytes * smallBodyExpansion)) throw exhausted();
+    if (!this.#ofReceiving().tryGrow(bytes * smallBodyExpansion - this.#small)) throw exhausted();
+  }
+
+  endSmall(): void {
+    this.#giveSmall();
+    this.#endReceiving();
   }
 
   /**

@@ -11,7 +11,10 @@ import type { OpenStores } from '../../src/contracts/open-backends.ts';
 import { silentLogger, type Logger } from '../../src/contracts/logger.ts';
 import { storedParent } from '../../src/core/objects/uris.ts';
 import { StoredObject } from '../../src/core/objects/stored.ts';
+import { declareIndexes, readStates } from '../../src/engine/index-states.ts';
 import type { Finding } from '../../src/maintenance/check-backends.ts';
+import { inUnit } from '../../src/maintenance/units.ts';
+import { parseIndexes } from '../../src/core/index/definition.ts';
 import type { Settings } from '../../src/settings/settings.ts';
 import { startTestService } from '../../src/testing/index.ts';
 import { copyBetween, type CopyWork } from '../../src/transfer/copy/copy.ts';
@@ -93,6 +96,32 @@ const commands: Readonly<
       importInto(target, settings, { from, mode, ...(fails ? { onList: interrupt } : {}) });
   },
 };
+
+test('an import that is refused before it writes leaves no mark, and indexes as they are', async () => {
+  const { settings: opened, stores } = await openDurable('sqlite');
+  const url = opened.get('storage_url')!;
+  const settings = settingsOf({
+    storage_backend: 'sqlite',
+    permission_backend: 'sqlite',
+    storage_url: url,
+    permission_url: url,
+    userid_hmac_secret: 'secret for tests',
+    security_state_backend: 'memory',
+  });
+  const own = { kind: 'bucket', parent: storedParent('') };
+  const now = Date.now() + 1_000_000;
+  await restoreList(stores, own, now, [new StoredObject('own', now, '{}')]);
+  const collection = { kind: 'record', parent: storedParent('/buckets/own/collections/c') };
+  await inUnit(stores.storage.database, (transaction) =>
+    declareIndexes(stores.storage.writer(transaction), collection, parseIndexes([{ fields: ['n'] }])!),
+  );
+  const before = await readStates(stores.storage.reader, collection);
+  expect(before.indexes).toHaveLength(1);
+  const run = await commands['import kinto']!();
+  await expect(run(stores, 'resume', false)).rejects.toThrow('the target has own with a later timestamp');
+  expect(await readStates(stores.storage.reader, collection)).toEqual(before);
+  expect(await warningsOf(settings)).toEqual([]);
+});
 
 const backends = inExtent<readonly DurableBackend[]>(['sqlite'], ['sqlite', 'postgresql', 'redis']);
 

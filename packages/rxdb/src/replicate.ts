@@ -18,6 +18,9 @@ import { RecentRecords } from './recent.ts';
 import { Shape, type Document } from './shape.ts';
 import { PushesUnderWay } from './under-way.ts';
 
+/** Collections that refuse keys that RxDB cannot replicate. A hook of a collection cannot be removed. */
+const guarded = new WeakSet<AnyCollection>();
+
 /**
  * Replicates a collection of RxDB with a list of the service. Returns the state of `replicateRxCollection`, with its
  * observables and methods.
@@ -45,11 +48,14 @@ function replicate(options: CofferReplicationOptions<Fields>): AnyReplication {
   } = options;
   const collection = options.collection as AnyCollection;
   checkCollection(collection, attachments);
-  collection.preInsert((document: Fields) => {
-    const key = shape.keyOf(document);
-    if (isReserved(key))
-      throw new Error(`The primary key "${key}" cannot be replicated: RxDB uses its name. Choose another one.`);
-  }, true);
+  if (!guarded.has(collection)) {
+    guarded.add(collection);
+    collection.preInsert((document: Fields) => {
+      const key = shape.keyOf(document);
+      if (isReserved(key))
+        throw new Error(`The primary key "${key}" cannot be replicated: RxDB uses its name. Choose another one.`);
+    }, true);
+  }
 
   const controller = new AbortController();
   const { signal } = controller;

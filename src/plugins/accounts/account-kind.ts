@@ -7,6 +7,7 @@ import type { Caller } from '../../engine/caller.ts';
 import type { Complain, PendingWrite, ResourceKind, Viewer } from '../../engine/kind.ts';
 import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 import { accountIds, accountList, accountPrincipal, findHash, ownAccount, proofOf } from './account.ts';
+import { parseBasic } from '../../http/authentication/basic.ts';
 import type { PreparedHashes } from './passwords.ts';
 import { isTexts } from './mail-template.ts';
 import type { Validation } from './validation.ts';
@@ -121,12 +122,28 @@ export function isShown(password: string): boolean {
   return password === mask || /^\$(?:scrypt|2[aby])\$.{50}/.test(password);
 }
 
-/** Returns the sent password if it is neither the mask nor the stored hash. */
-function newPassword({ attributes, old }: PendingWrite): string | undefined {
+/** Returns the sent password if it is none of the mask, the stored hash, and the current password of the caller. */
+function newPassword(write: PendingWrite): string | undefined {
+  const { attributes, old } = write;
   const password = getKey(attributes, 'password');
   if (typeof password !== 'string') return undefined;
-  const isKept = old !== undefined && (password === mask || password === getKey(old.attributes, 'password'));
+  const isKept =
+    old !== undefined && (password === mask || password === findHash(old) || isPasswordOfCaller(password, old, write));
   return isKept ? undefined : password;
+}
+
+/**
+ * Whether callers set the password of their account again, other than by a patch, which names what is to change. With another
+ * hash, their other requests under way would be refused.
+ */
+function isPasswordOfCaller(
+  password: string,
+  old: StoredObject,
+  { id, request, writer: { caller } }: PendingWrite,
+): boolean {
+  if (request.method === 'PATCH' || caller.userId !== accountPrincipal(id) || caller.proof !== proofOf(findHash(old)))
+    return false;
+  return parseBasic(request.headers['authorization'])?.password === password;
 }
 
 /**

@@ -223,6 +223,7 @@ class Parts {
       // The form cannot be read again, so it waits here.
       await error.work();
     }
+    memory?.endSmall();
   }
 
   /** Resolves when the temporary file is no longer written. */

@@ -25,6 +25,8 @@ export interface ListWork {
   readonly only?: readonly string[] | undefined;
   /** Called with the number of entries read at the source since the last call. */
   readonly onRead: (entries: number) => void;
+  /** Called before objects are written. */
+  readonly beforeWrite: () => Promise<void>;
 }
 
 /**
@@ -209,6 +211,7 @@ async function settle(
   }
   if (!writes || changes.length === 0) return;
   const isAnyGone = changes.some((change) => 'gone' in change);
+  await work.beforeWrite();
   await writeChanges(target, list, { changes, clock: 0, horizon: isAnyGone ? findings.timestamp : undefined });
 }
 

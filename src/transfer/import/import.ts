@@ -92,8 +92,6 @@ export async function importInto(
       throw new ImportRefused('the source keeps no history');
     }
     if (options.mode === 'verify') return await work.run();
-    await markFilling(target.storage, 'import kinto');
-    await forgetIndexes(target.storage);
     const result = await work.run();
     await rebuildIndexes(target, options.onIndexed);
     await endFilling(target.storage);
@@ -115,6 +113,7 @@ class Import {
   readonly #rules: ApiRules;
   readonly #oddities = new Oddities();
   readonly #memberships = new ExpectedMemberships();
+  #beginning: Promise<void> | undefined;
   #read = 0;
   #total = 0;
 
@@ -149,6 +148,7 @@ class Import {
     const writes = this.#options.mode !== 'verify';
     const sets: Compared[] = [];
     if (wanted === undefined && this.#root.capabilities.has('accounts')) {
+      if (writes) await this.#begin();
       const report = await importAccounts(this.#source, this.#target, { writes });
       if (report !== undefined) sets.push(report.compared);
       this.#problems.push(
@@ -180,6 +180,12 @@ class Import {
   }
 
   /** Imports a list of records or history entries. A hidden history is reported, as permissions that are not shown are. */
+  /** Marks the target before the first write. An import that is refused before leaves it as it is. */
+  #begin(): Promise<void> {
+    const { storage } = this.#target;
+    return (this.#beginning ??= markFilling(storage, 'import kinto').then(() => forgetIndexes(storage)));
+  }
+
   async #bringRecords(list: SourceList): Promise<void> {
     try {
       await this.#bring(list);
@@ -201,6 +207,7 @@ class Import {
       list,
       rules: this.#rules,
       only,
+      beforeWrite: () => this.#begin(),
       onRead: (entries: number) => {
         this.#read += entries;
         this.#options.onProgress?.(this.#read, Math.max(this.#read, this.#total));

@@ -74,6 +74,20 @@ forEachBackend((backend) => {
       expect(before.status).toBe(401);
     });
 
+    it('goes on when its caller sets the same password again.', async () => {
+      const { service, pauseWith } = await start();
+      pauseWith(async () => {
+        const again = { password: 'of the admin', note: 'again' };
+        expect((await as(service, 'admin', 'of the admin', 'PUT', '/accounts/admin', again)).status).toBe(200);
+      });
+      const created = await as(service, 'admin', 'of the admin', 'PUT', '/accounts/new', {
+        password: 'of the new one',
+      });
+      expect(created.status).toBe(201);
+      const { body } = await as(service, 'admin', 'of the admin', 'GET', '/accounts/admin');
+      expect(body).toHaveProperty('data.note', 'again');
+    });
+
     it.each(cases)('does not undo a change of the password: %j', async ({ request }) => {
       const { service, pauseWith } = await start();
       pauseWith(async () => {
