@@ -138,7 +138,7 @@ export interface FoundWords {
  */
 export type RequireRoom = (chars: number) => void;
 
-/** What a caller needs of an object. */
+/** Needs of the caller of a read. */
 export interface ReadNeeds {
   /**
    * Whether a transaction may leave a long text in the database, since the caller is probably going to replace it; default

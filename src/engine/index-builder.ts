@@ -75,7 +75,7 @@ export class IndexBuilder implements Indexing {
   /** Numbers of failures in a row. */
   readonly #failures = new Map<ListName, number>();
   readonly #timers = new Set<NodeJS.Timeout>();
-  /** How far the work on lists was at the last search; absent before the first. */
+  /** Cursors of the work on lists at the last search; absent before the first. */
   #cursors: ReadonlyMap<ListName, number> | undefined;
   #searching: Promise<void> | undefined;
   #failedSearches = 0;

@@ -31,12 +31,7 @@ export interface ReservingReader extends StorageReader {
 
 /** Requires the reservation as `ReservingReader` does, in a transaction. */
 export interface ReservingWriter extends StorageWriter {
-  get(
-    list: ListKey,
-    id: string,
-    requireRoom: RequireRoom | undefined,
-    needs?: ReadNeeds,
-  ): Promise<StoredObject | undefined>;
+  readonly get: ReservingReader['get'];
 }
 
 export interface Reader {

@@ -73,7 +73,7 @@ export class Identities {
     const key = this.#keyOf(headers);
     const resolved = this.#batch?.resolved.get(key);
     if (resolved !== undefined) return resolved;
-    const caller = await this.#complete(await this.#toCaller(await this.#find(request), unit));
+    const caller = await this.#complete(await this.#toCaller(await this.#find(request, key), unit));
     this.#batch?.resolved.set(key, caller);
     return caller;
   }
@@ -96,7 +96,8 @@ export class Identities {
     this.#batch ??= { found: new Map(own), resolved: new Map(), failed: new Map() };
     for (const request of all) {
       // One after another: a failing policy is called once, not once per entry.
-      if (!this.#isAnonymous(request.headers)) await this.#find(request).catch(ignore);
+      const { headers } = request;
+      if (!this.#isAnonymous(headers)) await this.#find(request, this.#keyOf(headers)).catch(ignore);
     }
   }
 
@@ -114,8 +115,8 @@ export class Identities {
     return JSON.stringify(Object.entries(headers).toSorted(([a], [b]) => (a < b ? -1 : 1)));
   }
 
-  #find(request: ServiceRequest): Promise<Known | undefined> {
-    const key = this.#keyOf(request.headers);
+  /** @param key `#keyOf` the headers */
+  #find(request: ServiceRequest, key: string): Promise<Known | undefined> {
     if (this.#batch === undefined) return (this.#own ??= { key, known: this.#authenticate(request) }).known;
     let known = this.#batch.found.get(key);
     if (known === undefined) {

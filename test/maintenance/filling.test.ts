@@ -28,6 +28,19 @@ const interrupt = (): never => {
   throw new Error('interrupted');
 };
 
+/** Returns settings of a service on the stores of other settings. */
+function settingsAt(backend: DurableBackend, opened: Settings): Settings {
+  const url = opened.get('storage_url')!;
+  return settingsOf({
+    storage_backend: backend,
+    permission_backend: backend,
+    storage_url: url,
+    permission_url: url,
+    userid_hmac_secret: 'secret for tests',
+    security_state_backend: 'memory',
+  });
+}
+
 /** Starts and checks a service; returns what they warn of, once if they agree. */
 async function warningsOf(settings: Settings): Promise<readonly string[]> {
   const warnings: string[] = [];
@@ -99,15 +112,7 @@ const commands: Readonly<
 
 test('an import that is refused before it writes leaves no mark, and indexes as they are', async () => {
   const { settings: opened, stores } = await openDurable('sqlite');
-  const url = opened.get('storage_url')!;
-  const settings = settingsOf({
-    storage_backend: 'sqlite',
-    permission_backend: 'sqlite',
-    storage_url: url,
-    permission_url: url,
-    userid_hmac_secret: 'secret for tests',
-    security_state_backend: 'memory',
-  });
+  const settings = settingsAt('sqlite', opened);
   const own = { kind: 'bucket', parent: storedParent('') };
   const now = Date.now() + 1_000_000;
   await restoreList(stores, own, now, [new StoredObject('own', now, '{}')]);
@@ -131,13 +136,7 @@ describe.each(backends)('on %s', (backend) => {
     { timeout: 60_000 },
     async (name) => {
       const { settings: opened, stores } = await openDurable(backend);
-      const url = opened.get('storage_url')!;
-      const place = { storage_backend: backend, permission_backend: backend, storage_url: url, permission_url: url };
-      const settings = settingsOf({
-        ...place,
-        userid_hmac_secret: 'secret for tests',
-        security_state_backend: 'memory',
-      });
+      const settings = settingsAt(backend, opened);
       expect(await warningsOf(settings)).toEqual([]);
       const run = await commands[name]!();
       await expect(run(stores, 'refuse', true)).rejects.toThrow('interrupted');

@@ -1,5 +1,5 @@
-// Replication by users who may create records and have rights on these alone. Their rights vanish with a record: a request for it
-// gets 403 afterwards, as for a record of others.
+// Replication by users with the permission to create records, who have permissions on their own records only. The permissions of a
+// record are deleted with it: a later request for it gets 403, as for a record of others.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { inExtent } from '../../support/extent.ts';
 import { SwitchedFetch } from '../switched-fetch.ts';
